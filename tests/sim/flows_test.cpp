@@ -213,7 +213,7 @@ policy::QosSets mappings() {
   return sets;
 }
 
-struct Case {
+struct RoutedTopology {
   ib::fabric::Fabric (*topology)();
   const char* engine;
 };
@@ -221,9 +221,11 @@ struct Case {
 TEST(Flows, PacketsTravelTheVlsOfTheOperatorsMapping) {
   const policy::QosSets sets = mappings();
   for (const auto& [topology, engine] :
-       {Case{fat_tree, "minhop"}, Case{fat_tree, "updn"}, Case{fat_tree, "ftree"},
-        Case{fat_tree, "sssp"}, Case{torus, "dnup"}, Case{torus, "updn"}, Case{torus, "minhop"},
-        Case{dragonfly_plus, "updn"}, Case{dragonfly_plus, "minhop"}}) {
+       {RoutedTopology{fat_tree, "minhop"}, RoutedTopology{fat_tree, "updn"},
+        RoutedTopology{fat_tree, "ftree"}, RoutedTopology{fat_tree, "sssp"},
+        RoutedTopology{torus, "dnup"}, RoutedTopology{torus, "updn"},
+        RoutedTopology{torus, "minhop"}, RoutedTopology{dragonfly_plus, "updn"},
+        RoutedTopology{dragonfly_plus, "minhop"}}) {
     SCOPED_TRACE(engine);
     Flows flows(topology(), engine, &sets);
     for (const Sl sl : {Sl{0}, Sl{3}, Sl{7}, Sl{9}, Sl{10}}) flows.send(sl);
@@ -239,9 +241,10 @@ TEST(Flows, OneTwoAndFourClassesOfSlsKeepToTheirVls) {
     auto& map = sets[static_cast<std::size_t>(QosKind::General)].sl_to_vl;
     for (unsigned sl = 0; sl < 16; ++sl) map.push_back(static_cast<std::uint8_t>(sl % classes));
     for (const auto& [topology, engine] :
-         {Case{fat_tree, "minhop"}, Case{fat_tree, "updn"}, Case{fat_tree, "dnup"},
-          Case{fat_tree, "ftree"}, Case{fat_tree, "sssp"}, Case{torus, "updn"},
-          Case{dragonfly_plus, "updn"}}) {
+         {RoutedTopology{fat_tree, "minhop"}, RoutedTopology{fat_tree, "updn"},
+          RoutedTopology{fat_tree, "dnup"}, RoutedTopology{fat_tree, "ftree"},
+          RoutedTopology{fat_tree, "sssp"}, RoutedTopology{torus, "updn"},
+          RoutedTopology{dragonfly_plus, "updn"}}) {
       SCOPED_TRACE(testing::Message() << engine << ", " << classes);
       Flows flows(topology(), engine, &sets);
       for (std::uint8_t sl = 0; sl < 16; ++sl) flows.send(Sl{sl});
@@ -255,10 +258,12 @@ TEST(Flows, OneTwoAndFourClassesOfSlsKeepToTheirVls) {
 
 TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
   for (const auto& [topology, engine] :
-       {Case{fat_tree, "lash"}, Case{fat_tree, "dfsssp"}, Case{fat_tree, "nue"},
-        Case{torus, "lash"}, Case{torus, "dfsssp"}, Case{torus, "nue"}, Case{torus, "torus-2QoS"},
-        Case{dragonfly_plus, "dfp"}, Case{dragonfly_plus, "dfsssp"}, Case{dragonfly_plus, "nue"},
-        Case{dragonfly_plus, "lash"}}) {
+       {RoutedTopology{fat_tree, "lash"}, RoutedTopology{fat_tree, "dfsssp"},
+        RoutedTopology{fat_tree, "nue"}, RoutedTopology{torus, "lash"},
+        RoutedTopology{torus, "dfsssp"}, RoutedTopology{torus, "nue"},
+        RoutedTopology{torus, "torus-2QoS"}, RoutedTopology{dragonfly_plus, "dfp"},
+        RoutedTopology{dragonfly_plus, "dfsssp"}, RoutedTopology{dragonfly_plus, "nue"},
+        RoutedTopology{dragonfly_plus, "lash"}}) {
     SCOPED_TRACE(engine);
     Flows flows(topology(), engine, nullptr);
     flows.send();
@@ -273,10 +278,12 @@ TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
 
 TEST(Flows, LevelsOfServiceHaveTheirVlsOnEnginesThatUseSeveral) {
   for (const auto& [topology, engine] :
-       {Case{fat_tree, "lash"}, Case{fat_tree, "dfsssp"}, Case{fat_tree, "nue"},
-        Case{torus, "lash"}, Case{torus, "dfsssp"}, Case{torus, "nue"}, Case{torus, "torus-2QoS"},
-        Case{dragonfly_plus, "dfp"}, Case{dragonfly_plus, "dfsssp"}, Case{dragonfly_plus, "nue"},
-        Case{dragonfly_plus, "lash"}})
+       {RoutedTopology{fat_tree, "lash"}, RoutedTopology{fat_tree, "dfsssp"},
+        RoutedTopology{fat_tree, "nue"}, RoutedTopology{torus, "lash"},
+        RoutedTopology{torus, "dfsssp"}, RoutedTopology{torus, "nue"},
+        RoutedTopology{torus, "torus-2QoS"}, RoutedTopology{dragonfly_plus, "dfp"},
+        RoutedTopology{dragonfly_plus, "dfsssp"}, RoutedTopology{dragonfly_plus, "nue"},
+        RoutedTopology{dragonfly_plus, "lash"}})
     for (const std::vector<std::uint8_t>& levels :
          {std::vector<std::uint8_t>{0}, {0, 3}, {0, 1, 3, 6}}) {
       SCOPED_TRACE(testing::Message() << engine << ", " << levels.size());

@@ -20,7 +20,7 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using testing::HasSubstr;
 
-ib::fabric::Fabric torus() {
+ib::fabric::Fabric torus_of_25() {
   ib::fabric::Grid grid;
   grid.sizes = {5, 5};
   ib::fabric::GenerateCommon common;
@@ -90,7 +90,7 @@ class KeptRows : public testing::Test {
         .findings();
   }
 
-  SmOnModel run{torus()};
+  SmOnModel run{torus_of_25()};
   unsigned changed{0};
 };
 
@@ -180,7 +180,7 @@ TEST(RefusedTables, ASwitchThatTakesNoRowsAndNeedsNoneIsNamedOnceAndTheSubnetIsU
   for (const char* trait : {"refuse", "keep"})
     for (const char* engine : {"updn", "dfsssp"}) {
       SCOPED_TRACE(std::string(trait) + ", " + engine);
-      SmOnModel run(torus());
+      SmOnModel run(torus_of_25());
       const auto& f = run.model().topology();
       NodeIndex sw = 0;
       while (f.node(sw).name() != "sw-1-1") ++sw;
@@ -222,7 +222,7 @@ TEST(RefusedTables, ASwitchThatTakesNoRowsAndNeedsNoneIsNamedOnceAndTheSubnetIsU
 }
 
 TEST(RefusedTables, ASwitchThatTellsNoRowsIsNamedOnceAndNotUp) {
-  SmOnModel run(torus());
+  SmOnModel run(torus_of_25());
   const auto& f = run.model().topology();
   NodeIndex sw = 0;
   while (f.node(sw).name() != "sw-1-1") ++sw;
@@ -251,7 +251,7 @@ TEST(FewerVls, APortThatOperatesFewerThanItSaysIsNamedOnceAndItsLinkHasAsMany) {
   for (const bool qos : {false, true}) {
     SCOPED_TRACE(qos);
     constexpr std::uint8_t kFourVls = 3;
-    SmOnModel run(torus());
+    SmOnModel run(torus_of_25());
     run.listen([&](ib::mad::Packet& packet) {
       if (packet.mad.attribute_id() != ib::wire::attr::kPortInfo ||
           packet.mad.get<&ib::wire::SmpHeader::hop_count>() != 0)
@@ -332,7 +332,7 @@ TEST(RefusedTables, AHostThatKeepsRowsWhichDropAnSlHasNoPathOnItAndOthersHave) {
     core::Options before = routed_by("updn");
     before.plan.qos_sets[0].sl_to_vl = std::vector<std::uint8_t>(16, 0);
     before.plan.qos_sets[0].sl_to_vl[3] = 15;
-    SmOnModel run(torus());
+    SmOnModel run(torus_of_25());
     run.boot_as(before);
     ASSERT_TRUE(run.run_until_reports(1));
     EXPECT_TRUE(run.sm().snapshot()->dropped_by_hosts.empty()) << "nobody refused";
@@ -367,7 +367,7 @@ TEST(RefusedTables, AHostThatKeepsRowsWhichDropAnSlHasNoPathOnItAndOthersHave) {
 TEST(RefusedTables, AHostThatKeepsRowsOnVlsWhichItsLinkHasNotHasNoPathOnTheirSls) {
   constexpr std::uint8_t kFourVls = 3;
   core::Options options = routed_by("updn");
-  SmOnModel run(torus());
+  SmOnModel run(torus_of_25());
   run.boot_as(options);
   ASSERT_TRUE(run.run_until_reports(1));
   const PortRef host = run.at();
@@ -393,7 +393,7 @@ TEST(RefusedTables, AHostThatKeepsRowsOnVlsWhichItsLinkHasNotHasNoPathOnTheirSls
 
 TEST(RefusedTables, AHostThatRefusesIsNamedOnceAndTheSubnetIsUp) {
   core::Options options = routed_by("updn");
-  SmOnModel run(torus());
+  SmOnModel run(torus_of_25());
   ASSERT_TRUE(run.run_until_reports(1));
   const NodeIndex host = run.at().node;
   ASSERT_TRUE(run.model().set_trait(run.now(), host, std::nullopt, "refuse", "VLArbitrationTable"));

@@ -8,18 +8,17 @@
 #include "sm/policy/qos_sets.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
+#include "tests/unit/sm/policy/set_of.h"
 
 namespace sm::test {
 namespace {
 
+using policy::test::set_of;
 using namespace std::chrono_literals;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using policy::QosKind;
 
-policy::QosSet& set_of(policy::QosSets& sets, QosKind kind) {
-  return sets[static_cast<std::size_t>(kind)];
-}
 core::Options with(const policy::QosSets& sets) {
   core::Options options;
   options.plan.qos = true;

@@ -9,17 +9,13 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
 
 namespace {
 
+using sm::test::small_tree;
 using sm::test::SmOnModel;
 using testing::ElementsAre;
-
-ib::fabric::Fabric small_tree() {
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(ib::fabric::FatTree{4}, common).value();
-}
 
 sm::core::Options rehearsing() {
   sm::core::Options options;

@@ -9,11 +9,13 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
 
 namespace {
 
 using ib::fabric::Fabric;
 using ib::route::OptionFile;
+using sm::test::small_tree;
 using sm::test::SmOnModel;
 using testing::Contains;
 using testing::HasSubstr;
@@ -24,11 +26,6 @@ Fabric make(const Kind& kind) {
   ib::fabric::GenerateCommon common;
   common.lids = false;
   return ib::fabric::generate(kind, common).value();
-}
-Fabric small_tree() {
-  ib::fabric::FatTree tree;
-  tree.radix = 4;
-  return make(tree);
 }
 Fabric ring(unsigned switches) {
   ib::fabric::Grid grid;

@@ -12,6 +12,7 @@
 #include "sm/policy/qos_sets.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
+#include "tests/unit/sm/policy/set_of.h"
 
 namespace sm::test {
 namespace {
@@ -21,6 +22,7 @@ using ib::fabric::PortRef;
 using ib::wire::PortInfo;
 using ib::wire::PortState;
 using policy::QosKind;
+using policy::test::set_of;
 using std::chrono::seconds;
 namespace attr = ib::wire::attr;
 
@@ -126,10 +128,6 @@ TEST(Steps, MtuAndVlsOfASwitchPortInInitAreSetBeforeItIsArmed) {
 }
 
 // ---- lanes
-
-policy::QosSet& set_of(policy::QosSets& sets, QosKind kind) {
-  return sets[static_cast<std::size_t>(kind)];
-}
 
 /// No packet of an SL that is in use is dropped by a VL that its link does not operate.
 void expect_lanes(const ib::sim::Model& model, std::uint16_t used, const std::string& when) {

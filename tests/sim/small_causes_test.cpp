@@ -29,7 +29,7 @@ bool is_long() {
   return all != nullptr && *all != '\0';
 }
 
-Fabric tree(unsigned leaves, unsigned hosts) {
+Fabric tree_with_all_hosts(unsigned leaves, unsigned hosts) {
   ib::fabric::FatTree kind;
   kind.leaves = leaves;
   kind.spines = 4;
@@ -58,7 +58,7 @@ ib::wire::Notice renamed(ib::Lid lid, std::uint32_t capability_mask) {
 }
 
 TEST(SmallCauses, HostsThatAllSetTheirNamesWithinAMinuteAreSweptForNever) {
-  SmOnModel run(is_long() ? tree(100, 100) : tree(20, 14));
+  SmOnModel run(is_long() ? tree_with_all_hosts(100, 100) : tree_with_all_hosts(20, 14));
   ASSERT_TRUE(run.run_until_reports(1));
   ASSERT_TRUE(run.last().up());
   run.run_for(15s);
@@ -104,14 +104,14 @@ TEST(SmallCauses, HostsThatAllSetTheirNamesWithinAMinuteAreSweptForNever) {
   RecordProperty("hosts", static_cast<int>(hosts.size()));
 }
 
-std::size_t memory_of(SmOnModel& run) {
+std::size_t memory_of_run(SmOnModel& run) {
   run.forget_what_was_said();
   const auto info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
 TEST(SmallCauses, ALinkThatFlapsOnceAMinuteForADayCostsSweepsOfItsEndsAlone) {
-  SmOnModel run(tree(8, 6));
+  SmOnModel run(tree_with_all_hosts(8, 6));
   ASSERT_TRUE(run.run_until_reports(1));
   ASSERT_TRUE(run.last().up());
   const auto& f = run.model().topology();
@@ -134,12 +134,12 @@ TEST(SmallCauses, ALinkThatFlapsOnceAMinuteForADayCostsSweepsOfItsEndsAlone) {
     ASSERT_TRUE(run.model().link_up(run.now(), link));
     run.run_for(end - run.now());
     ASSERT_EQ(run.model().port_info(link).port_state, ib::wire::PortState::Active) << minute;
-    if (minute == minutes / 3) early = memory_of(run);
+    if (minute == minutes / 3) early = memory_of_run(run);
   }
   const auto after = run.sm().counters();
   EXPECT_LE(after.partial_sweeps - before.partial_sweeps, 2 * minutes);
   EXPECT_LE(after.full_sweeps - before.full_sweeps, 1U + minutes / 1440) << "the daily one";
-  EXPECT_LE(memory_of(run), early + early / 50);
+  EXPECT_LE(memory_of_run(run), early + early / 50);
   EXPECT_TRUE(run.not_active().empty());
   RecordProperty("partial", static_cast<int>(after.partial_sweeps - before.partial_sweeps));
   RecordProperty("full", static_cast<int>(after.full_sweeps - before.full_sweeps));

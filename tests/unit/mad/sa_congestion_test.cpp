@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using Congestion = SaCongestion<int>;
 using Verdict = Congestion::Verdict;
 
-Instant at(int ms) { return Instant{} + milliseconds(ms); }
+Instant at_ms(int ms) { return Instant{} + milliseconds(ms); }
 
 TEST(SaCongestion, HasTheDefaultsAndRangesOfTheSpecification) {
   const SaLimits defaults;
@@ -36,7 +36,7 @@ TEST(SaCongestion, HasTheDefaultsAndRangesOfTheSpecification) {
 Verdict offer(Congestion& to, int ms, int item) {
   const Verdict verdict = to.judge();
   if (verdict == Verdict::Send) to.sent();
-  if (verdict == Verdict::Wait) to.wait(at(ms), item);
+  if (verdict == Verdict::Wait) to.wait(at_ms(ms), item);
   if (verdict == Verdict::Drop) to.drop();
   return verdict;
 }
@@ -76,11 +76,11 @@ TEST(SaCongestion, WhatWaitedTooLongIsGivenBack) {
   offer(c, 0, 1);
   offer(c, 5, 2);
   offer(c, 6, 3);
-  EXPECT_EQ(c.next_deadline(), at(25));
-  EXPECT_FALSE(c.next_expired(at(24)));
-  EXPECT_EQ(c.next_expired(at(25)), 2);
-  EXPECT_FALSE(c.next_expired(at(25)));
-  EXPECT_EQ(c.next_deadline(), at(26));
+  EXPECT_EQ(c.next_deadline(), at_ms(25));
+  EXPECT_FALSE(c.next_expired(at_ms(24)));
+  EXPECT_EQ(c.next_expired(at_ms(25)), 2);
+  EXPECT_FALSE(c.next_expired(at_ms(25)));
+  EXPECT_EQ(c.next_deadline(), at_ms(26));
   EXPECT_EQ(c.expired(), 1U);
   EXPECT_EQ(c.drops(), 0U) << "these are those that found the queue full";
   c.finished();
@@ -96,7 +96,7 @@ TEST(SaCongestion, LimitsChangeUnderLoad) {
   for (int i = 1; i < 4; ++i) EXPECT_EQ(c.next_send(), i);
   EXPECT_FALSE(c.next_send());
   EXPECT_EQ(offer(c, 1, 99), Verdict::Drop);
-  EXPECT_EQ(c.next_expired(at(10)), 4);
+  EXPECT_EQ(c.next_expired(at_ms(10)), 4);
   c.forget([](int item) { return item < 28; });
   EXPECT_EQ(c.waiting(), 2U);
   EXPECT_FALSE(c.is_idle());
@@ -126,14 +126,14 @@ TEST(SaGate, IsForRequestsToTheSa) {
 TEST(SaGate, AnAnswerMakesRoomWhateverTheKernelDidToItsTid) {
   SaGate gate;
   gate.set_limits({1, 16, 20});
-  gate.submit(at(0), order(7));
-  ASSERT_TRUE(gate.next_send(at(0)));
-  gate.submit(at(0), order(8));
-  EXPECT_FALSE(gate.next_send(at(0)));
+  gate.submit(at_ms(0), order(7));
+  ASSERT_TRUE(gate.next_send(at_ms(0)));
+  gate.submit(at_ms(0), order(8));
+  EXPECT_FALSE(gate.next_send(at_ms(0)));
   auto answer = order(7).mad;
   answer.set<&wire::MadHeader::tid>(Tid{0xABCD'0000'0000'0007});
   gate.on_answer(answer);
-  const auto next = gate.next_send(at(1));
+  const auto next = gate.next_send(at_ms(1));
   ASSERT_TRUE(next);
   EXPECT_EQ(next->mad.tid().value, 8U);
   gate.on_answer(answer);  // a second time, and nobody's
@@ -143,29 +143,29 @@ TEST(SaGate, AnAnswerMakesRoomWhateverTheKernelDidToItsTid) {
 TEST(SaGate, WhatTheTransportGaveUpMakesRoomToo) {
   SaGate gate;
   gate.set_limits({1, 16, 5000});
-  gate.submit(at(0), order(1, 300));
-  ASSERT_TRUE(gate.next_send(at(0)));
-  gate.submit(at(0), order(2));
-  EXPECT_EQ(gate.next_deadline(), at(300));
-  EXPECT_FALSE(gate.next_send(at(299)));
-  EXPECT_TRUE(gate.next_send(at(300)));
+  gate.submit(at_ms(0), order(1, 300));
+  ASSERT_TRUE(gate.next_send(at_ms(0)));
+  gate.submit(at_ms(0), order(2));
+  EXPECT_EQ(gate.next_deadline(), at_ms(300));
+  EXPECT_FALSE(gate.next_send(at_ms(299)));
+  EXPECT_TRUE(gate.next_send(at_ms(300)));
 }
 
 TEST(SaGate, SaysWhatIsNotSent) {
   SaGate gate;
   gate.set_limits({1, 16, 20});
   for (std::uint32_t tid = 0; tid < 18; ++tid) {
-    gate.submit(at(0), order(tid));
-    while (gate.next_send(at(0))) {
+    gate.submit(at_ms(0), order(tid));
+    while (gate.next_send(at_ms(0))) {
     }
   }
-  const auto full = gate.next_refused(at(0));
+  const auto full = gate.next_refused(at_ms(0));
   ASSERT_TRUE(full);
   EXPECT_EQ(full->mad.tid().value, 17U);
   EXPECT_EQ(gate.drops(), 1U);
-  EXPECT_FALSE(gate.next_refused(at(19)));
+  EXPECT_FALSE(gate.next_refused(at_ms(19)));
   for (std::uint32_t tid = 1; tid < 17; ++tid) {
-    const auto late = gate.next_refused(at(20));
+    const auto late = gate.next_refused(at_ms(20));
     ASSERT_TRUE(late);
     EXPECT_EQ(late->mad.tid().value, tid);
   }
@@ -320,21 +320,21 @@ TEST(SessionToTheSa, WhatThePortKeepsBackIsRepeatedOrSaidToHaveBeen) {
 TEST(SaGate, ARepetitionHasThePlaceOfWhatItRepeats) {
   SaGate gate;
   gate.set_limits({1, 16, 5000});
-  gate.submit(at(0), order(1));
-  ASSERT_TRUE(gate.next_send(at(0)));
+  gate.submit(at_ms(0), order(1));
+  ASSERT_TRUE(gate.next_send(at_ms(0)));
   auto again = order(2);
   again.repeats = 1;
-  gate.submit(at(100), again);
-  ASSERT_TRUE(gate.next_send(at(100)));
+  gate.submit(at_ms(100), again);
+  ASSERT_TRUE(gate.next_send(at_ms(100)));
   again = order(3);
   again.repeats = 2;
-  gate.submit(at(200), again);
-  ASSERT_TRUE(gate.next_send(at(200)));
+  gate.submit(at_ms(200), again);
+  ASSERT_TRUE(gate.next_send(at_ms(200)));
   EXPECT_EQ(gate.outstanding(), 1U);
-  gate.submit(at(200), order(4));
-  EXPECT_FALSE(gate.next_send(at(1100))) << "the last of them is still waited for";
+  gate.submit(at_ms(200), order(4));
+  EXPECT_FALSE(gate.next_send(at_ms(1100))) << "the last of them is still waited for";
   gate.on_answer(order(1).mad);
-  EXPECT_TRUE(gate.next_send(at(1100)));
+  EXPECT_TRUE(gate.next_send(at_ms(1100)));
   gate.on_answer(order(3).mad);
   EXPECT_EQ(gate.outstanding(), 1U);
 }

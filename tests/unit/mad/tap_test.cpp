@@ -28,7 +28,7 @@ std::filesystem::path temporary(const std::string& name) {
          ("ibkit-" + std::to_string(::getpid()) + "-" + name);
 }
 
-Request ask(std::uint16_t lid, std::uint16_t attribute = attr::kNodeInfo) {
+Request ask_for(std::uint16_t lid, std::uint16_t attribute = attr::kNodeInfo) {
   return smp_request(0, lid, Lid{lid}, Method::Get, attribute, 0);
 }
 
@@ -141,7 +141,7 @@ TEST(Pcap, PortCapturesBothDirections) {
     ToyFabric fabric(3);
     PcapPort tap(fabric, *writer, fabric.clock());
     Session session(tap, {}, fabric.clock());
-    for (std::uint16_t lid = 1; lid <= 3; ++lid) ASSERT_TRUE(session.call(ask(lid)));
+    for (std::uint16_t lid = 1; lid <= 3; ++lid) ASSERT_TRUE(session.call(ask_for(lid)));
     ASSERT_TRUE(writer->flush());
   }
   // File header, then six records of 16 bytes header, 28 of packet headers, MAD, two checksums.
@@ -157,7 +157,7 @@ TEST(Trace, OneLineForEachMad) {
   TransactorOptions options;
   options.tid_seed = 0;
   Session session(tap, options, fabric.clock());
-  ASSERT_TRUE(session.call(ask(1, attr::kPortInfo)));
+  ASSERT_TRUE(session.call(ask_for(1, attr::kPortInfo)));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], "0.000000 > Get(PortInfo) to LID 1 tid 0x00040000");
   EXPECT_EQ(lines[1], "0.000017 < GetResp(PortInfo) from LID 1 tid 0x00040000 status 0x0000");
@@ -180,7 +180,7 @@ TEST(Trace, BodiesOnRequestWithoutKeys) {
   TracePort tap(
       fabric, [&](const std::string& line) { text += line + "\n"; }, fabric.clock(), true);
   Session session(tap, {}, fabric.clock());
-  Request request = ask(1, attr::kPortInfo);
+  Request request = ask_for(1, attr::kPortInfo);
   request.mad.set<&wire::SmpHeader::m_key>(0xDEADBEEF12345678);
   ASSERT_TRUE(session.call(std::move(request)));
   EXPECT_NE(text.find("    MgmtClass:"), std::string::npos) << text;
@@ -196,7 +196,7 @@ TEST(Faults, LossAndDuplicatesAreTheSameForTheSameSeed) {
     Session session(tap, {}, fabric.clock());
     for (int round = 0; round < 10; ++round) {
       std::vector<Request> requests;
-      for (std::uint16_t lid = 1; lid <= 50; ++lid) requests.push_back(ask(lid));
+      for (std::uint16_t lid = 1; lid <= 50; ++lid) requests.push_back(ask_for(lid));
       const auto completions = session.call_all(std::move(requests));
       ASSERT_TRUE(completions);
       for (const Completion& c : *completions) EXPECT_TRUE(c.reply);
@@ -216,7 +216,7 @@ TEST(Faults, DelayIsAddedEachWay) {
   EXPECT_EQ(tap.readable_fd(), -1);
   Session session(tap, {}, fabric.clock());
   std::vector<Request> requests;
-  requests.push_back(ask(1));
+  requests.push_back(ask_for(1));
   const auto completions = session.call_all(std::move(requests));
   ASSERT_TRUE(completions);
   EXPECT_TRUE(completions->front().reply);

@@ -53,15 +53,15 @@ fabric::Fabric pods(unsigned pods, bool extra_nodes,
   return b.finish().value();
 }
 
-struct Case {
-  explicit Case(fabric::Fabric f, const std::vector<Guid>& no_hosts = {})
+struct WithNodes {
+  explicit WithNodes(fabric::Fabric f, const std::vector<Guid>& no_hosts = {})
       : fabric(std::move(f)), graph((give_lids(fabric), fabric), no_hosts) {
     request.fabric = &fabric;
     request.graph = &graph;
     request.vls = 8;
   }
-  Case(const Case&) = delete;
-  Case& operator=(const Case&) = delete;
+  WithNodes(const WithNodes&) = delete;
+  WithNodes& operator=(const WithNodes&) = delete;
 
   fabric::Fabric fabric;
   fabric::CompactGraph graph;
@@ -85,7 +85,7 @@ TEST(AggregationNode, IsKnownByDeviceIdAndByDescription) {
 }
 
 TEST(AggregationNode, IsADestinationAndNoHost) {
-  const Case c(pods(2, true));
+  const WithNodes c(pods(2, true));
   std::size_t hosts = 0, others = 0;
   for (const auto& d : c.graph.destinations())
     if (!d.is_switch()) ++(d.is_host ? hosts : others);
@@ -96,7 +96,7 @@ TEST(AggregationNode, IsADestinationAndNoHost) {
 }
 
 TEST(AggregationNode, ChangesNoRankAndNoRoot) {
-  const Case with(pods(4, true)), without(pods(4, false));
+  const WithNodes with(pods(4, true)), without(pods(4, false));
   EXPECT_EQ(find_roots(with.graph), find_roots(without.graph));
   EXPECT_EQ(ranks_from_leaves(with.graph).of, ranks_from_leaves(without.graph).of);
   EXPECT_EQ(default_engines(with.graph), default_engines(without.graph));
@@ -106,7 +106,7 @@ TEST(AggregationNode, ChangesNoRankAndNoRoot) {
 /// Every engine that is meant for trees: the load of hosts is what it is without aggregation nodes,
 /// these are reached by all hosts and by each other, and no credit loop closes.
 TEST(AggregationNode, CostsTheHostsNothingWithAnyEngineForTrees) {
-  const Case with(pods(4, true)), without(pods(4, false));
+  const WithNodes with(pods(4, true)), without(pods(4, false));
   for (const char* name : {"ftree", "updn", "dnup", "nue", "dfsssp", "lash"}) {
     SCOPED_TRACE(name);
     const auto routes = find_engine(name)->compute(with.request);
@@ -127,7 +127,7 @@ TEST(AggregationNode, CostsTheHostsNothingWithAnyEngineForTrees) {
 }
 
 TEST(AggregationNode, LeavesEveryShiftOnePacketALink) {
-  const Case c(pods(4, true));
+  const WithNodes c(pods(4, true));
   const auto routes = find_engine("ftree")->compute(c.request);
   ASSERT_TRUE(routes) << routes.error().message;
   const auto figures = tables::figures(c.fabric, c.graph, routes->lfts, {});
@@ -146,11 +146,11 @@ std::vector<Guid> guids_of(const fabric::Fabric& f, const std::string& name) {
 }
 
 TEST(AggregationNode, WhatAFileListsIsRoutedLikeOne) {
-  const Case known(pods(4, true)), without(pods(4, false));
+  const WithNodes known(pods(4, true)), without(pods(4, false));
   const fabric::Fabric unknown = pods(4, true, "gateway");
   const auto listed = guids_of(unknown, "gateway");
   ASSERT_EQ(listed.size(), known.graph.switch_count());
-  const Case told(unknown, listed), untold(unknown);
+  const WithNodes told(unknown, listed), untold(unknown);
   EXPECT_EQ(find_roots(told.graph), find_roots(without.graph));
   EXPECT_EQ(default_engines(told.graph), default_engines(without.graph));
   for (const char* name : {"minhop", "ftree", "updn", "dfsssp"}) {

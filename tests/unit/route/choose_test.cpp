@@ -22,7 +22,7 @@ fabric::Fabric ring(unsigned switches) {
   kind.sizes = {switches};
   return fabric::generate(kind, {}).value();
 }
-fabric::Fabric tree() {
+fabric::Fabric tree_of_32() {
   fabric::FatTree kind;
   kind.radix = 8;
   return fabric::generate(kind, {}).value();
@@ -39,14 +39,14 @@ ChoiceOptions only(const char* engine) {
 }
 
 TEST(Choice, OneEngineNamedIsTakenWhereItReachesAllWithoutALoop) {
-  const Choice choice = choose(tree(), only("minhop"));
+  const Choice choice = choose(tree_of_32(), only("minhop"));
   EXPECT_TRUE(choice.passed);
   EXPECT_EQ(choice.routes.engine, "minhop");
   EXPECT_THAT(choice.alarms(), IsEmpty());
 }
 
 TEST(Choice, EveryEngineEndsAndIsRefusedWhereALinkHasNoVls) {
-  for (auto f : {ring(6), tree()}) {
+  for (auto f : {ring(6), tree_of_32()}) {
     for (unsigned p = 1; p <= f.node(0).num_ports; ++p) f.port(0, p).vl_cap = 7;  // means none
     for (const EngineEntry& engine : engines()) {
       const Choice choice = choose(f, only(engine.name));
@@ -88,7 +88,7 @@ TEST(Choice, WhatFollowsTheListIsNoWeaker) {
 
 TEST(Choice, TheDefaultIsFreeOfCreditLoopsWhateverTheFabric) {
   fabric::RandomGraph random;
-  for (const auto& f : {tree(), ring(3), ring(6), fabric::generate(random, {}).value(),
+  for (const auto& f : {tree_of_32(), ring(3), ring(6), fabric::generate(random, {}).value(),
                         fabric::generate(fabric::DragonflyPlus{}, {}).value(),
                         fabric::generate_lab_like().value()}) {
     const Choice choice = choose(f, {});
@@ -123,14 +123,14 @@ TEST(Choice, ComparingTriesAllThatAreNamed) {
   ChoiceOptions options;
   options.engines = {"minhop", "dor", "minhop"};
   options.compare = true;
-  const Choice choice = choose(tree(), options);
+  const Choice choice = choose(tree_of_32(), options);
   ASSERT_EQ(choice.tried.size(), 3U);
   for (const Tried& row : choice.tried) EXPECT_TRUE(row.named);
   EXPECT_EQ(choice.routes.engine, "minhop");
 }
 
 TEST(Choice, TreesAndOtherNetworksGetTheirOwnEnginesFirst) {
-  const auto of_tree = default_engines(fabric::CompactGraph(tree()));
+  const auto of_tree = default_engines(fabric::CompactGraph(tree_of_32()));
   const auto of_ring = default_engines(fabric::CompactGraph(ring(8)));
   ASSERT_FALSE(of_tree.empty());
   EXPECT_EQ(of_tree.front(), "ftree");
@@ -140,13 +140,13 @@ TEST(Choice, TreesAndOtherNetworksGetTheirOwnEnginesFirst) {
 }
 
 TEST(Choice, NothingIsComparedWithPerfectRoutes) {
-  const Choice choice = choose(tree(), {});
+  const Choice choice = choose(tree_of_32(), {});
   EXPECT_EQ(choice.routes.engine, "ftree");
   EXPECT_THAT(choice.tried, SizeIs(1));
   EXPECT_THAT(choice.notes(), IsEmpty());
 }
 
-fabric::Fabric damaged(fabric::Fabric f, unsigned percent, std::uint64_t seed) {
+fabric::Fabric with_links_missing(fabric::Fabric f, unsigned percent, std::uint64_t seed) {
   EXPECT_TRUE(take_away(f, {{}, static_cast<double>(percent), seed}).has_value());
   return f;
 }
@@ -154,10 +154,10 @@ fabric::Fabric damaged(fabric::Fabric f, unsigned percent, std::uint64_t seed) {
 /// Whole and damaged networks of several kinds.
 std::vector<fabric::Fabric> networks() {
   const auto made = [](const auto& kind) { return fabric::generate(kind, {}).value(); };
-  return {damaged(tree(), 6, 1),
+  return {with_links_missing(tree_of_32(), 6, 1),
           made(fabric::Grid{{4, 4}, true, 2}),
-          damaged(made(fabric::Grid{{4, 4}, true, 2}), 6, 2),
-          damaged(made(fabric::Grid{{4, 5}, false, 2}), 5, 3),
+          with_links_missing(made(fabric::Grid{{4, 4}, true, 2}), 6, 2),
+          with_links_missing(made(fabric::Grid{{4, 5}, false, 2}), 5, 3),
           made(fabric::HyperX{{4, 3}, 3, 1}),
           made(fabric::Dragonfly{}),
           made(fabric::RandomGraph{20, 40, 2})};

@@ -11,8 +11,8 @@
 namespace ib::route {
 namespace {
 
-Routes routes_of(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-                 const Options& options = {}) {
+Routes routes_of_dor(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                     const Options& options = {}) {
   auto routes = dor({&fabric, &graph, options});
   EXPECT_TRUE(routes.has_value());
   return std::move(*routes);
@@ -37,7 +37,7 @@ TEST(Dor, HasNoCreditLoopOnMeshesAndHypercubes) {
                              fabric::generate(fabric::Grid{{5, 6}, false, 3, 1}).value(),
                              fabric::generate(fabric::Hypercube{5, 2, 1}).value()}) {
     const fabric::CompactGraph graph(fabric);
-    const auto routes = routes_of(fabric, graph);
+    const auto routes = routes_of_dor(fabric, graph);
     const auto verdict = tables::verify(fabric, graph, routes.lfts, {true});
     EXPECT_EQ(verdict.unreachable, 0U);
     EXPECT_EQ(verdict.credit_loop_channels, 0U);
@@ -47,7 +47,7 @@ TEST(Dor, HasNoCreditLoopOnMeshesAndHypercubes) {
 TEST(Dor, PromisesNothingAndRingsDoFormCreditLoops) {
   const auto fabric = fabric::generate(fabric::Grid{{5, 5}, true, 2, 1}).value();
   const fabric::CompactGraph graph(fabric);
-  const auto routes = routes_of(fabric, graph);
+  const auto routes = routes_of_dor(fabric, graph);
   EXPECT_FALSE(routes.promises_deadlock_freedom);
   const auto verdict = tables::verify(fabric, graph, routes.lfts);
   EXPECT_EQ(verdict.unreachable, 0U);
@@ -57,7 +57,7 @@ TEST(Dor, PromisesNothingAndRingsDoFormCreditLoops) {
 TEST(Dor, UsesAllLinksToOneNeighbourAndNoOther) {
   const auto fabric = fabric::generate(fabric::Grid{{3, 3}, false, 4, 2}).value();
   const fabric::CompactGraph graph(fabric);
-  const auto tables = routes_of(fabric, graph).lfts;
+  const auto tables = routes_of_dor(fabric, graph).lfts;
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (fabric::SwitchIndex leaf = 0; leaf < graph.switch_count(); ++leaf) {
       if (s == leaf) continue;
@@ -72,12 +72,12 @@ TEST(Dor, FollowsThePortSearchOrder) {
   const auto fabric = fabric::generate(fabric::Grid{{3, 3}, false, 1, 1}).value();
   const fabric::CompactGraph graph(fabric);
   // Indexes are coordinates: 0 is (0,0), 1 is (0,1), 3 is (1,0), 4 is (1,1).
-  EXPECT_EQ(exits(graph, routes_of(fabric, graph).lfts, 0, 4).begin()->first, 3U);
+  EXPECT_EQ(exits(graph, routes_of_dor(fabric, graph).lfts, 0, 4).begin()->first, 3U);
   Options options;
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (unsigned port = graph.num_ports(s); port > 0; --port)
       options.port_search_order[graph.guid(s)].push_back(static_cast<std::uint8_t>(port));
-  const auto routes = routes_of(fabric, graph, options);
+  const auto routes = routes_of_dor(fabric, graph, options);
   EXPECT_EQ(exits(graph, routes.lfts, 0, 4).begin()->first, 1U);
   EXPECT_EQ(tables::verify(fabric, graph, routes.lfts).credit_loop_channels, 0U);
 }
@@ -87,7 +87,7 @@ TEST(Dor, TakesShortestPathsOnAnyGraph) {
   damaged.missing_links_percent = 10;
   const auto fabric = fabric::generate(fabric::RandomGraph{60, 150, 2}, damaged).value();
   const fabric::CompactGraph graph(fabric);
-  const auto tables = routes_of(fabric, graph).lfts;
+  const auto tables = routes_of_dor(fabric, graph).lfts;
   for (fabric::SwitchIndex leaf = 0; leaf < graph.switch_count(); ++leaf) {
     const auto hops = tables::least_hops(graph, std::array{leaf});
     for (std::size_t level = 1; level < hops.at.size(); ++level)

@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 fabric::Fabric random_fabric() { return fabric::generate(fabric::RandomGraph{12, 30, 3}).value(); }
 
-Request request_of(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-                   TableFiles files = {}) {
+Request request_for_files(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                          TableFiles files = {}) {
   Request request;
   request.fabric = &fabric;
   request.graph = &graph;
@@ -42,8 +42,9 @@ TableFiles saved(const fabric::Fabric& fabric, const fabric::CompactGraph& graph
 TEST(FileEngine, TakesOverTables) {
   const auto fabric = random_fabric();
   const fabric::CompactGraph graph(fabric);
-  const auto updn = route::updn(request_of(fabric, graph)).value();
-  const auto routes = file(request_of(fabric, graph, saved(fabric, graph, updn.lfts))).value();
+  const auto updn = route::updn(request_for_files(fabric, graph)).value();
+  const auto routes =
+      file(request_for_files(fabric, graph, saved(fabric, graph, updn.lfts))).value();
   EXPECT_EQ(routes.lfts, updn.lfts);
   EXPECT_EQ(routes.engine, "file");
   EXPECT_THAT(routes.notes, ::testing::IsEmpty());
@@ -74,7 +75,7 @@ TEST(LidMatrix, IsReadAsItIsWritten) {
 TEST(FileEngine, FindsMovedLidsByGuid) {
   auto fabric = random_fabric();
   const fabric::CompactGraph before(fabric);
-  const auto updn = route::updn(request_of(fabric, before)).value();
+  const auto updn = route::updn(request_for_files(fabric, before)).value();
   const TableFiles files = saved(fabric, before, updn.lfts);
   // Every LID is another one now.
   const auto top = before.max_lid().value;
@@ -84,7 +85,7 @@ TEST(FileEngine, FindsMovedLidsByGuid) {
         lid = Lid{static_cast<std::uint16_t>(top + 1 - lid.value)};
   fabric.reindex();
   const fabric::CompactGraph graph(fabric);
-  const auto routes = file(request_of(fabric, graph, files)).value();
+  const auto routes = file(request_for_files(fabric, graph, files)).value();
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (std::uint16_t lid = 1; lid <= top; ++lid)
       ASSERT_EQ(routes.lfts.at(s, Lid{lid}),
@@ -94,12 +95,12 @@ TEST(FileEngine, FindsMovedLidsByGuid) {
 TEST(FileEngine, GapsAreFilledAndSaid) {
   const auto fabric = random_fabric();
   const fabric::CompactGraph graph(fabric);
-  const auto minhop = route::minhop(request_of(fabric, graph)).value();
+  const auto minhop = route::minhop(request_for_files(fabric, graph)).value();
   auto holes = minhop.lfts;
   const auto& far = graph.destinations().back();
   const fabric::SwitchIndex s = far.leaf == 0 ? 1 : 0;
   holes.set(s, far.lid, tables::kNoPort);
-  const auto routes = file(request_of(fabric, graph, saved(fabric, graph, holes))).value();
+  const auto routes = file(request_for_files(fabric, graph, saved(fabric, graph, holes))).value();
   EXPECT_EQ(routes.lfts, minhop.lfts);
   ASSERT_EQ(routes.notes.size(), 1U);
   EXPECT_THAT(routes.notes[0], HasSubstr("lfts has no live port for 1 entries, the first"));
@@ -113,7 +114,8 @@ TEST(FileEngine, WhatIsFilledFollowsSavedEntriesAndNeverLoops) {
   const auto tree = fabric::generate(kind).value();
   for (const auto& whole : {random_fabric(), tree}) {
     const fabric::CompactGraph all(whole);
-    const TableFiles files = saved(whole, all, route::updn(request_of(whole, all)).value().lfts);
+    const TableFiles files =
+        saved(whole, all, route::updn(request_for_files(whole, all)).value().lfts);
     const auto before = tables::linear_tables(all, files.lfts);
     std::size_t tried = 0;
     for (fabric::SwitchIndex s = 0; s < all.switch_count(); ++s) {
@@ -121,7 +123,7 @@ TEST(FileEngine, WhatIsFilledFollowsSavedEntriesAndNeverLoops) {
       auto fabric = whole;
       fabric.disconnect(end);
       const fabric::CompactGraph graph(fabric);
-      const auto routes = file(request_of(fabric, graph, files)).value();
+      const auto routes = file(request_for_files(fabric, graph, files)).value();
       const auto verdict = tables::verify(fabric, graph, routes.lfts, routes.virtual_lanes, {}, {});
       EXPECT_EQ(verdict.unreachable, 0U) << s;
       EXPECT_EQ(verdict.loops, 0U) << s;
@@ -165,11 +167,11 @@ TEST(FileEngine, RoutesByHopCounts) {
   TableFiles files;
   files.lid_matrix_file = "matrix";
   files.matrix = tables::read_lid_matrix(text, "matrix").value();
-  const auto routes = file(request_of(fabric, graph, files)).value();
-  EXPECT_EQ(routes.lfts, route::minhop(request_of(fabric, graph)).value().lfts);
+  const auto routes = file(request_for_files(fabric, graph, files)).value();
+  EXPECT_EQ(routes.lfts, route::minhop(request_for_files(fabric, graph)).value().lfts);
 
   files.matrix.pop_back();
-  const auto error = file(request_of(fabric, graph, files));
+  const auto error = file(request_for_files(fabric, graph, files));
   ASSERT_FALSE(error.has_value());
   EXPECT_THAT(error.error().message, HasSubstr("matrix says nothing about 'sw-"));
 }
@@ -177,7 +179,7 @@ TEST(FileEngine, RoutesByHopCounts) {
 TEST(FileEngine, NeedsAFile) {
   const auto fabric = random_fabric();
   const fabric::CompactGraph graph(fabric);
-  Request request = request_of(fabric, graph);
+  Request request = request_for_files(fabric, graph);
   request.options.tables = nullptr;
   EXPECT_FALSE(file(request).has_value());
 }

@@ -30,7 +30,7 @@ namespace {
 using fabric::SwitchIndex;
 using ::testing::HasSubstr;
 
-fabric::FatTree tree(unsigned radix, unsigned levels) {
+fabric::FatTree tree_kind(unsigned radix, unsigned levels) {
   fabric::FatTree kind;
   kind.radix = radix;
   kind.levels = levels;
@@ -38,13 +38,13 @@ fabric::FatTree tree(unsigned radix, unsigned levels) {
 }
 
 /// A fabric with LIDs, its graph and a request for it.
-struct Case {
-  explicit Case(fabric::Fabric f) : fabric(std::move(f)), graph((give_lids(fabric), fabric)) {
+struct TreeCase {
+  explicit TreeCase(fabric::Fabric f) : fabric(std::move(f)), graph((give_lids(fabric), fabric)) {
     request.fabric = &fabric;
     request.graph = &graph;
   }
-  Case(const Case&) = delete;
-  Case& operator=(const Case&) = delete;
+  TreeCase(const TreeCase&) = delete;
+  TreeCase& operator=(const TreeCase&) = delete;
 
   tables::Verdict verdict(const Routes& routes) const {
     return tables::verify(fabric, graph, routes.lfts);
@@ -57,7 +57,7 @@ struct Case {
 
 /// How many packets meet on a link, at most, when every CA sends to the one that is k places on,
 /// for any k. CAs stand in the order of leaves by GUID, then of ports.
-unsigned worst_shift(const Case& c, const tables::LinearTables& tables,
+unsigned worst_shift(const TreeCase& c, const tables::LinearTables& tables,
                      const std::set<Guid>& left_out = {}) {
   std::vector<fabric::Destination> ends;
   for (const auto& d : c.graph.destinations())
@@ -88,7 +88,7 @@ unsigned worst_shift(const Case& c, const tables::LinearTables& tables,
 
 TEST(Ftree, RoutesRealFabricsCompletelyAndEvenly) {
   for (const auto& path : judge::real_fabrics()) {
-    const Case c(fabric::read_topology_file(path).value());
+    const TreeCase c(fabric::read_topology_file(path).value());
     const auto routes = ftree(c.request);
     ASSERT_TRUE(routes.has_value()) << routes.error().message;
     EXPECT_TRUE(routes->promises_deadlock_freedom);
@@ -110,7 +110,7 @@ TEST(Ftree, RoutesRealFabricsCompletelyAndEvenly) {
 TEST(Ftree, FullTreesAreEvenAndFreeOfContentionUnderShifts) {
   for (unsigned levels : {2U, 3U})
     for (unsigned radix : {4U, 8U, 12U}) {
-      const Case c(fabric::generate(tree(radix, levels)).value());
+      const TreeCase c(fabric::generate(tree_kind(radix, levels)).value());
       const auto routes = ftree(c.request);
       ASSERT_TRUE(routes.has_value()) << routes.error().message;
       const auto verdict = c.verdict(*routes);
@@ -123,10 +123,10 @@ TEST(Ftree, FullTreesAreEvenAndFreeOfContentionUnderShifts) {
 }
 
 TEST(Ftree, OversubscribedTreesShareUplinksEvenly) {
-  auto kind = tree(16, 3);
+  auto kind = tree_kind(16, 3);
   kind.oversubscription = 3;  // 12 hosts, 4 uplinks
   kind.pods = 3;
-  const Case c(fabric::generate(kind).value());
+  const TreeCase c(fabric::generate(kind).value());
   const auto routes = ftree(c.request).value();
   EXPECT_EQ(c.verdict(routes).unreachable, 0U);
   EXPECT_EQ(worst_shift(c, routes.lfts), 3U);
@@ -143,11 +143,11 @@ TEST(Ftree, UplinksThatDoNotDivideTheHostsOfALeafAreLoadedAlike) {
   for (const auto& [leaves, spines, hosts, shift] :
        {Shape{35, 17, 18, 2}, {17, 8, 12, 3}, {7, 6, 7, 2}}) {
     SCOPED_TRACE(spines);
-    auto kind = tree(hosts + spines, 2);
+    auto kind = tree_kind(hosts + spines, 2);
     kind.leaves = leaves;
     kind.spines = spines;
     kind.hosts_per_leaf = hosts;
-    const Case c(fabric::generate(kind).value());
+    const TreeCase c(fabric::generate(kind).value());
     const auto routes = ftree(c.request).value();
     EXPECT_EQ(c.verdict(routes).unreachable, 0U);
     // What the hosts of one leaf send cannot be halved.
@@ -181,7 +181,7 @@ TEST(Ftree, LeavesOfVeryDifferentSizesAreNearTheirBound) {
         b.attach_hosts(s, hosts);
     }
   }
-  const Case c(b.finish().value());
+  const TreeCase c(b.finish().value());
   const auto routes = ftree(c.request).value();
   EXPECT_EQ(c.verdict(routes).unreachable, 0U);
   EXPECT_EQ(c.verdict(routes).credit_loop_channels, 0U);
@@ -195,7 +195,7 @@ TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
       damaged.seed = seed;
       damaged.missing_links_percent = 5;
       damaged.missing_hosts_percent = 10;
-      const Case c(fabric::generate(tree(12, levels), damaged).value());
+      const TreeCase c(fabric::generate(tree_kind(12, levels), damaged).value());
       const auto routes = ftree(c.request).value();
       const auto verdict = c.verdict(routes);
       EXPECT_EQ(verdict.unreachable, 0U);
@@ -215,7 +215,7 @@ TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
 /// What was on the cable goes round it, evenly and beside what others send: what is computed anew
 /// hardly differs, carries little more than it must, and hardly any packets of a shift meet.
 TEST(Ftree, OneMissingCableLeavesAllOthersAsTheyWereDealt) {
-  const Case whole(fabric::generate(tree(12, 3)).value());
+  const TreeCase whole(fabric::generate(tree_kind(12, 3)).value());
   const auto before = ftree(whole.request).value().lfts;
   for (const bool up : {false, true}) {  // of a leaf, of a switch above it
     fabric::Fabric damaged = whole.fabric;
@@ -224,7 +224,7 @@ TEST(Ftree, OneMissingCableLeavesAllOthersAsTheyWereDealt) {
     if (up) s = whole.graph.arcs(s).front().to;
     const auto& arc = whole.graph.arcs(s).back();
     damaged.disconnect({whole.graph.node_of(s), arc.out_port});
-    const Case c(std::move(damaged));
+    const TreeCase c(std::move(damaged));
     const auto routes = ftree(c.request).value();
     const auto verdict = c.verdict(routes);
     EXPECT_TRUE(verdict.must_ok());
@@ -238,7 +238,7 @@ TEST(Ftree, OneMissingCableLeavesAllOthersAsTheyWereDealt) {
 TEST(Ftree, SaysWhyATorusIsNoTree) {
   for (const auto& grid : {fabric::Grid{{4, 4}, true, 2}, fabric::Grid{{5}, true, 2},
                            fabric::Grid{{3, 4, 3}, true, 1}, fabric::Grid{{4, 4}, false, 2}}) {
-    const Case c(fabric::generate(grid).value());
+    const TreeCase c(fabric::generate(grid).value());
     const auto routes = ftree(c.request);
     ASSERT_FALSE(routes.has_value());
     EXPECT_THAT(routes.error().message, HasSubstr("not a tree"));
@@ -256,16 +256,16 @@ TEST(Ftree, RoutesWhatHasHardlyAnySwitches) {
     hosts.add_node(node);
   }
   hosts.connect({0, 1}, {1, 1}, wire::LinkWidth::W4x, wire::LinkSpeed::Edr);
-  EXPECT_TRUE(ftree(Case(hosts).request).has_value());
+  EXPECT_TRUE(ftree(TreeCase(hosts).request).has_value());
   fabric::Fabric one;
   fabric::Node node;
   node.type = wire::NodeType::Switch;
   node.guid = Guid{7};
   node.num_ports = 4;
   one.add_node(node);
-  EXPECT_TRUE(ftree(Case(one).request).has_value());
-  EXPECT_TRUE(updn(Case(one).request).has_value());
-  EXPECT_TRUE(dnup(Case(one).request).has_value());
+  EXPECT_TRUE(ftree(TreeCase(one).request).has_value());
+  EXPECT_TRUE(updn(TreeCase(one).request).has_value());
+  EXPECT_TRUE(dnup(TreeCase(one).request).has_value());
 }
 
 TEST(IsCompleteTree, SeesAnyMissingLink) {
@@ -273,7 +273,7 @@ TEST(IsCompleteTree, SeesAnyMissingLink) {
     fabric::GenerateCommon damaged;
     for (double missing : {0.0, 1.0}) {
       damaged.missing_links_percent = missing;
-      const Case c(fabric::generate(tree(12, levels), damaged).value());
+      const TreeCase c(fabric::generate(tree_kind(12, levels), damaged).value());
       const auto ranks = ranks_from_roots(c.request).value();
       const auto order = with_single_tops(c.graph, order_by_rank(c.request, ranks));
       const Targets targets(c.request);
@@ -285,7 +285,7 @@ TEST(IsCompleteTree, SeesAnyMissingLink) {
 }
 
 struct Candidates {
-  explicit Candidates(const Case& c)
+  explicit Candidates(const TreeCase& c)
       : order(with_single_tops(c.graph,
                                order_by_rank(c.request, ranks_from_roots(c.request).value()))),
         targets(c.request),
@@ -295,7 +295,7 @@ struct Candidates {
   std::vector<tables::LeastHops> hops;
 };
 
-unsigned level_of(const tables::LeastHops& hops, SwitchIndex s, std::size_t b) {
+unsigned level_of_hops(const tables::LeastHops& hops, SwitchIndex s, std::size_t b) {
   for (unsigned level = 0; level < hops.at.size(); ++level)
     if ((hops.at[level][s] >> b) & 1) return level;
   return 999;
@@ -303,7 +303,7 @@ unsigned level_of(const tables::LeastHops& hops, SwitchIndex s, std::size_t b) {
 
 TEST(AddDetours, KeepsToTheOrderAndComesNearer) {
   for (std::uint64_t seed : {1U, 2U}) {
-    const Case c(fabric::generate_janus_like(seed).value());
+    const TreeCase c(fabric::generate_janus_like(seed).value());
     Candidates candidates(c);
     auto wider = candidates.hops;
     add_detours(c.graph, candidates.order, candidates.targets, wider);
@@ -320,7 +320,7 @@ TEST(AddDetours, KeepsToTheOrderAndComesNearer) {
             if (!now) continue;
             added += before ? 0 : 1;
             const SwitchIndex to = c.graph.arcs(s)[k].to;
-            EXPECT_LT(level_of(wider[i], to, b), level_of(wider[i], s, b));
+            EXPECT_LT(level_of_hops(wider[i], to, b), level_of_hops(wider[i], s, b));
             if (candidates.order.is_up(s, to))
               climbs[s] = true;
             else
@@ -336,7 +336,7 @@ TEST(AddDetours, KeepsToTheOrderAndComesNearer) {
 TEST(EvenOut, MovesOnlyAmongCandidatesAndLowersTheMaximum) {
   fabric::GenerateCommon damaged;
   damaged.missing_links_percent = 10;
-  const Case c(fabric::generate(tree(12, 3), damaged).value());
+  const TreeCase c(fabric::generate(tree_kind(12, 3), damaged).value());
   const Candidates candidates(c);
   const auto before = spread(c.request, candidates.targets, candidates.hops);
   auto tables = before;
@@ -369,7 +369,7 @@ TEST(EvenOut, MovesOnlyAmongCandidatesAndLowersTheMaximum) {
 
 // The last host of every leaf does I/O; the others still meet nowhere, whichever file says so.
 TEST(Ftree, ComputeNodesKeepTheirPlacesAmongIoNodes) {
-  Case c(fabric::generate(tree(8, 3)).value());
+  TreeCase c(fabric::generate(tree_kind(8, 3)).value());
   std::set<Guid> io;
   GuidList io_list{"io.conf", {}}, compute_list{"cn.conf", {}};
   for (const auto& d : c.graph.destinations()) {
@@ -396,14 +396,14 @@ TEST(Ftree, ComputeNodesKeepTheirPlacesAmongIoNodes) {
 
 // Whom damage took from a leaf leaves a place, so that all others keep theirs.
 TEST(CaOrder, HasEveryHostAndAsManyPlacesForEachLeaf) {
-  auto fabric = fabric::generate(tree(8, 3)).value();
-  const Case whole(fabric);
+  auto fabric = fabric::generate(tree_kind(8, 3)).value();
+  const TreeCase whole(fabric);
   const auto order = ca_order(whole.request).value();
   EXPECT_EQ(order.size(), 128U);
   EXPECT_TRUE(std::ranges::all_of(order, [](const auto& lid) { return lid.has_value(); }));
   const auto& gone = whole.graph.destinations().back();
   fabric.disconnect({whole.graph.node_of(gone.leaf), gone.port});
-  const Case damaged(fabric);
+  const TreeCase damaged(fabric);
   const auto left = ca_order(damaged.request).value();
   EXPECT_EQ(left.size(), 128U);
   EXPECT_EQ(std::ranges::count(left, false, [](const auto& lid) { return lid.has_value(); }), 1);
@@ -419,12 +419,12 @@ TEST(CaOrder, HasEveryHostAndAsManyPlacesForEachLeaf) {
 
 TEST(Deal, DamageMovesOnlyWhatUsedIt) {
   for (unsigned levels : {2U, 3U}) {
-    auto fabric = fabric::generate(tree(8, levels)).value();
-    Case whole(fabric);
+    auto fabric = fabric::generate(tree_kind(8, levels)).value();
+    TreeCase whole(fabric);
     const fabric::SwitchIndex leaf = whole.graph.destinations().back().leaf;
     fabric.disconnect({whole.graph.node_of(leaf), whole.graph.arcs(leaf)[1].out_port});
-    const Case damaged(fabric);
-    const auto tables_of = [](const Case& c) {
+    const TreeCase damaged(fabric);
+    const auto tables_of = [](const TreeCase& c) {
       const Candidates candidates(c);
       const TreePlaces places(c.request, ranks_from_roots(c.request).value(), candidates.targets);
       return deal(c.request, candidates.targets, places, candidates.hops);
@@ -451,7 +451,7 @@ TEST(Deal, DamageMovesOnlyWhatUsedIt) {
 }
 
 TEST(Deal, FurtherLidsOfAnEndPortLeaveByOtherSwitches) {
-  auto fabric = fabric::generate(tree(8, 2)).value();
+  auto fabric = fabric::generate(tree_kind(8, 2)).value();
   std::uint16_t lid = 4;  // aligned to 4
   for (fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n, lid += 4) {
     const unsigned port = fabric.node(n).is_switch() ? 0 : 1;
@@ -459,7 +459,7 @@ TEST(Deal, FurtherLidsOfAnEndPortLeaveByOtherSwitches) {
     fabric.port(n, port).lmc = port == 0 ? 0 : 2;
   }
   fabric.reindex();
-  const Case c(std::move(fabric));
+  const TreeCase c(std::move(fabric));
   const auto routes = ftree(c.request).value();
   EXPECT_EQ(c.verdict(routes).unreachable, 0U);
   for (const auto& d : c.graph.destinations()) {
@@ -477,7 +477,7 @@ TEST(Deal, FurtherLidsOfAnEndPortLeaveByOtherSwitches) {
 TEST(CalmShifts, LowersTheWorstShiftAndLeavesTheLoadBelowItsMaximum) {
   fabric::GenerateCommon damaged;
   damaged.missing_links_percent = 5;
-  const Case c(fabric::generate(tree(16, 2), damaged).value());
+  const TreeCase c(fabric::generate(tree_kind(16, 2), damaged).value());
   const Candidates candidates(c);
   const TreePlaces places(c.request, ranks_from_roots(c.request).value(), candidates.targets);
   auto tables = spread(c.request, candidates.targets, candidates.hops);
@@ -504,7 +504,7 @@ TEST(CalmShifts, LowersTheWorstShiftAndLeavesTheLoadBelowItsMaximum) {
 }
 
 TEST(Ftree, TheSameFabricGivesTheSameTables) {
-  const Case c(fabric::generate_superpod_like(3).value());
+  const TreeCase c(fabric::generate_superpod_like(3).value());
   const auto first = ftree(c.request).value().lfts;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ftree(c.request).value().lfts, first);
 }

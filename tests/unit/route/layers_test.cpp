@@ -22,8 +22,8 @@ namespace {
 using fabric::SwitchIndex;
 using ::testing::HasSubstr;
 
-struct Case {
-  explicit Case(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {}
+struct LayersCase {
+  explicit LayersCase(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {}
   Request request(unsigned vls = 8) const { return {&fabric, &graph, {}, nullptr, vls}; }
   tables::Verdict judge(const Routes& routes) const {
     tables::VerifyOptions options;
@@ -36,11 +36,11 @@ struct Case {
 };
 
 /// A kind of each sort, small, whole or with parts missing.
-std::vector<Case> fabrics(const fabric::GenerateCommon& common) {
+std::vector<LayersCase> cases_of_each_kind(const fabric::GenerateCommon& common) {
   fabric::FatTree tree;
   tree.radix = 8;
   tree.levels = 3;
-  std::vector<Case> cases;
+  std::vector<LayersCase> cases;
   for (auto&& made :
        {fabric::generate(tree, common), fabric::generate(fabric::Grid{{4, 5, 3}}, common),
         fabric::generate(fabric::Grid{{6, 6}, true, 2, 2}, common),
@@ -56,7 +56,7 @@ std::vector<Case> fabrics(const fabric::GenerateCommon& common) {
 }
 
 /// Every entry leads one hop nearer, and there is one exactly where there is a way.
-void expect_minimal(const Case& c, const tables::LinearTables& tables) {
+void expect_least_hops(const LayersCase& c, const tables::LinearTables& tables) {
   for (const auto& destination : c.graph.destinations()) {
     const auto hops = tables::least_hops(c.graph, std::array{destination.leaf});
     std::vector<unsigned> distance(c.graph.switch_count(), ~0U);
@@ -84,11 +84,11 @@ TEST(Layered, EnginesAreMinimalAndFreeOfCreditLoopsOnEveryKindOfFabric) {
       common.seed = seed;
       common.missing_links_percent = missing;
       common.missing_hosts_percent = missing;
-      for (const Case& c : fabrics(common)) {
+      for (const LayersCase& c : cases_of_each_kind(common)) {
         for (const auto engine : {sssp, dfsssp, lash}) {
           const auto routes = engine(c.request(15));
           ASSERT_TRUE(routes.has_value()) << routes.error().message;
-          expect_minimal(c, routes->lfts);
+          expect_least_hops(c, routes->lfts);
           const auto verdict = c.judge(*routes);
           EXPECT_TRUE(verdict.must_ok())
               << routes->engine << ", " << c.graph.switch_count() << " switches: "
@@ -103,7 +103,7 @@ TEST(Layered, EnginesAreMinimalAndFreeOfCreditLoopsOnEveryKindOfFabric) {
 }
 
 TEST(Layered, EightVlsDoOnALargeTorus) {
-  const Case c(fabric::generate(fabric::Grid{{8, 8, 8}, true, 4, 1}).value());
+  const LayersCase c(fabric::generate(fabric::Grid{{8, 8, 8}, true, 4, 1}).value());
   for (const auto engine : {dfsssp, lash}) {
     const auto routes = engine(c.request(8));
     ASSERT_TRUE(routes.has_value()) << routes.error().message;
@@ -125,7 +125,7 @@ TEST(Layered, EightVlsDoOnDamagedTori) {
   common.missing_switches_percent = 0.5;
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     common.seed = seed;
-    const Case c(fabric::generate(fabric::Grid{{6, 6, 6}, true, 2, 1}, common).value());
+    const LayersCase c(fabric::generate(fabric::Grid{{6, 6, 6}, true, 2, 1}, common).value());
     for (const auto engine : {dfsssp, lash}) {
       const auto routes = engine(c.request(8));
       ASSERT_TRUE(routes.has_value()) << seed << ": " << routes.error().message;
@@ -143,7 +143,7 @@ TEST(Layered, EightVlsDoOnALargeTorusWithLinksMissing) {
     common.missing_links_percent = percent;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       common.seed = seed;
-      const Case c(fabric::generate(fabric::Grid{{8, 8, 8}, true, 4, 1}, common).value());
+      const LayersCase c(fabric::generate(fabric::Grid{{8, 8, 8}, true, 4, 1}, common).value());
       const auto routes = dfsssp(c.request(8));
       ASSERT_TRUE(routes.has_value()) << percent << ", " << seed << ": " << routes.error().message;
       const auto verdict = c.judge(*routes);
@@ -164,7 +164,7 @@ TEST(Layered, PathsToSwitchesCloseNoLoopWhereVlsAreFree) {
     fabric::GenerateCommon common;
     common.seed = seed;
     common.missing_links_percent = 8;
-    const Case c(fabric::generate(tree, common).value());
+    const LayersCase c(fabric::generate(tree, common).value());
     for (const auto engine : {dfsssp, lash, dfp}) {
       Request request = c.request(8);
       const auto routes = engine(request).value();
@@ -181,14 +181,14 @@ TEST(Layered, PathsToSwitchesCloseNoLoopWhereVlsAreFree) {
 
 TEST(Layered, PairsKeepTheirSls) {
   const fabric::Fabric whole = fabric::generate(fabric::Grid{{4, 5, 3}, true, 1, 1}).value();
-  const Case before(whole);
+  const LayersCase before(whole);
   for (const auto engine : {dfsssp, lash, nue}) {
     const auto first = engine(before.request(8)).value();
     std::size_t kept = 0, pairs = 0;
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
       fabric::Fabric f = whole;
       ASSERT_TRUE(take_away(f, {{}, 2, seed}).has_value());
-      const Case after(std::move(f));
+      const LayersCase after(std::move(f));
       Request request = after.request(8);
       request.previous_sls = &first.virtual_lanes.sls;
       const auto routes = engine(request).value();
@@ -213,7 +213,7 @@ TEST(Layered, PairsKeepTheirSls) {
 TEST(Layered, WhereOneLayerHoldsAllPairsKeepAnySl) {
   fabric::FatTree kind;
   kind.radix = 8;
-  const Case c(fabric::generate(kind).value());
+  const LayersCase c(fabric::generate(kind).value());
   tables::PathSls sls(c.graph.switch_count(), Sl{0});
   for (SwitchIndex a = 0; a < c.graph.switch_count(); ++a)
     for (SwitchIndex b = 0; b <= a; ++b) sls.set(a, b, Sl{static_cast<std::uint8_t>((a * b) % 3)});
@@ -227,7 +227,7 @@ TEST(Layered, WhereOneLayerHoldsAllPairsKeepAnySl) {
 }
 
 TEST(Layered, TheMixtureWithSlsOfBeforeIsPartOfTheProof) {
-  const Case c(fabric::generate(fabric::Grid{{6}, true, 2, 1}).value());
+  const LayersCase c(fabric::generate(fabric::Grid{{6}, true, 2, 1}).value());
   const auto routes = dfsssp(c.request(8)).value();
   EXPECT_EQ(c.judge(routes).credit_loop_channels, 0U);
   tables::VerifyOptions both;
@@ -242,7 +242,7 @@ TEST(Layered, TheMixtureWithSlsOfBeforeIsPartOfTheProof) {
 
 TEST(Layered, MakesRoomForTheLastPairs) {
   // Two rings: four layers by the rule for grids; three if layers are emptied and filled again.
-  const Case c(fabric::generate(fabric::Grid{{6, 6}, true, 2, 1}).value());
+  const LayersCase c(fabric::generate(fabric::Grid{{6, 6}, true, 2, 1}).value());
   const auto routes = lash(c.request(3));
   ASSERT_TRUE(routes.has_value()) << routes.error().message;
   EXPECT_TRUE(c.judge(*routes).must_ok());
@@ -252,7 +252,7 @@ TEST(Layered, FullTreesNeedOneLayerAndAreLoadedEvenly) {
   fabric::FatTree kind;
   kind.radix = 12;
   kind.levels = 3;  // 432 endpoints
-  const Case c(fabric::generate(kind).value());
+  const LayersCase c(fabric::generate(kind).value());
   const auto alone = lash(c.request(8)).value();
   EXPECT_EQ(alone.vls_used, 1);
   EXPECT_TRUE(alone.virtual_lanes.trivial());
@@ -266,7 +266,7 @@ TEST(Layered, FullTreesNeedOneLayerAndAreLoadedEvenly) {
 }
 
 TEST(Layered, LidsOfALeafTakeTheirOwnWaysThoughEverySwitchOfATreeHasAHost) {
-  const Case c(fabric::generate_superpod_like().value());
+  const LayersCase c(fabric::generate_superpod_like().value());
   const auto routes = dfsssp(c.request(8)).value();
   EXPECT_LE(c.judge(routes).load_max, 730U);  // sssp's is 727
 }
@@ -274,7 +274,7 @@ TEST(Layered, LidsOfALeafTakeTheirOwnWaysThoughEverySwitchOfATreeHasAHost) {
 TEST(Layered, LoadsNoLinkMoreThanTheIncumbentOnRealFabrics) {
   // load_max of opensm's sssp on the same files.
   for (const auto& path : judge::real_fabrics()) {
-    const Case c(fabric::read_topology_file(path).value());
+    const LayersCase c(fabric::read_topology_file(path).value());
     const std::string name = path.filename();
     const std::uint64_t incumbent = name == "janus-qdr-1356.topo" ? 3276
                                     : name == "dgx-ndr-582.topo"  ? 985
@@ -289,7 +289,7 @@ TEST(Layered, LoadsNoLinkMoreThanTheIncumbentOnRealFabrics) {
 }
 
 TEST(Layered, TooFewVlsAreAnErrorThatNamesASwitch) {
-  const Case c(fabric::generate(fabric::Grid{{7}, true, 1, 1}).value());
+  const LayersCase c(fabric::generate(fabric::Grid{{7}, true, 1, 1}).value());
   for (const auto engine : {dfsssp, lash}) {
     const auto routes = engine(c.request(1));
     ASSERT_FALSE(routes.has_value());
@@ -300,7 +300,7 @@ TEST(Layered, TooFewVlsAreAnErrorThatNamesASwitch) {
 }
 
 TEST(Lash, StartsAtTheVlItIsToldTo) {
-  const Case c(fabric::generate(fabric::Grid{{7}, true, 1, 1}).value());
+  const LayersCase c(fabric::generate(fabric::Grid{{7}, true, 1, 1}).value());
   auto request = c.request(4);
   request.options.lash_start_vl = 2;
   const auto routes = lash(request).value();
@@ -317,7 +317,7 @@ TEST(Lash, StartsAtTheVlItIsToldTo) {
 }
 
 TEST(Lash, UsesParallelLinksEvenly) {
-  const Case c(fabric::generate(fabric::Grid{{3, 3}, true, 4, 4}).value());
+  const LayersCase c(fabric::generate(fabric::Grid{{3, 3}, true, 4, 4}).value());
   const auto routes = lash(c.request()).value();
   const auto verdict = c.judge(routes);
   EXPECT_DOUBLE_EQ(static_cast<double>(verdict.load_max), verdict.load_mean);
@@ -328,23 +328,23 @@ TEST(Layered, EveryPartOfADisconnectedFabricIsRouted) {
   const fabric::CompactGraph whole(fabric);
   for (const auto& arc : whole.arcs(2))
     if (arc.to == 3) fabric.disconnect({whole.node_of(2), arc.out_port});
-  const Case c(std::move(fabric));
+  const LayersCase c(std::move(fabric));
   for (const auto engine : {sssp, dfsssp, lash})
-    expect_minimal(c, engine(c.request()).value().lfts);
+    expect_least_hops(c, engine(c.request()).value().lfts);
 }
 
 TEST(Layered, SwitchesWithoutALinkServeTheirOwnHosts) {
   auto fabric = fabric::generate(fabric::Grid{{2}, false, 3, 1}).value();
   const fabric::CompactGraph whole(fabric);
   fabric.disconnect({whole.node_of(0), whole.arcs(0)[0].out_port});
-  const Case c(std::move(fabric));
+  const LayersCase c(std::move(fabric));
   for (const auto engine : {sssp, dfsssp, lash})
-    expect_minimal(c, engine(c.request()).value().lfts);
+    expect_least_hops(c, engine(c.request()).value().lfts);
 }
 
 TEST(Layered, NothingIsRoutedWhereThereIsNothing) {
-  const Case none{fabric::Fabric()};
-  const Case one(fabric::generate(fabric::HyperX{{1, 2}, 0, 1}).value());  // no hosts
+  const LayersCase none{fabric::Fabric()};
+  const LayersCase one(fabric::generate(fabric::HyperX{{1, 2}, 0, 1}).value());  // no hosts
   for (const auto engine : {sssp, dfsssp, lash}) {
     EXPECT_TRUE(engine(none.request()).has_value());
     EXPECT_TRUE(engine(one.request()).has_value());
@@ -352,7 +352,7 @@ TEST(Layered, NothingIsRoutedWhereThereIsNothing) {
 }
 
 TEST(Layered, TheSameFabricGivesTheSameRoutes) {
-  const Case c(fabric::generate(fabric::RandomGraph{60, 160, 4}).value());
+  const LayersCase c(fabric::generate(fabric::RandomGraph{60, 160, 4}).value());
   for (const auto engine : {sssp, dfsssp, lash}) {
     const auto first = engine(c.request()).value();
     for (int i = 0; i < 3; ++i) {
@@ -379,10 +379,10 @@ fabric::Fabric with_lmc(fabric::Fabric fabric) {
 TEST(Layered, SiblingsOfAnEndPortTakeDifferentWays) {
   fabric::FatTree kind;
   kind.radix = 8;
-  const Case c(with_lmc(fabric::generate(kind).value()));
+  const LayersCase c(with_lmc(fabric::generate(kind).value()));
   for (const auto engine : {sssp, dfsssp, lash}) {
     const auto routes = engine(c.request()).value();
-    expect_minimal(c, routes.lfts);
+    expect_least_hops(c, routes.lfts);
     EXPECT_TRUE(c.judge(routes).must_ok());
     for (const auto& d : c.graph.destinations()) {
       if (d.is_switch() || d.lid.value % 4 != 0) continue;
@@ -406,7 +406,7 @@ TEST(Sssp, ALinkOfTwiceTheSpeedCarriesTwiceAsMuch) {
   const fabric::CompactGraph plain(fabric);
   for (SwitchIndex s : {0U, 1U})
     fabric.port(plain.node_of(s), plain.arcs(s)[0].out_port).width = wire::LinkWidth::W8x;
-  const Case c(std::move(fabric));
+  const LayersCase c(std::move(fabric));
   auto request = c.request();
   for (const bool capacity : {true, false}) {
     request.options.link_capacity = capacity;
@@ -426,17 +426,17 @@ TEST(Sssp, WhatIsStillMinimalIsKeptOnRequest) {
   fabric::FatTree kind;
   kind.radix = 12;
   auto fabric = fabric::generate(kind).value();
-  const Case whole(fabric);
+  const LayersCase whole(fabric);
   const auto before = sssp(whole.request()).value().lfts;
   const SwitchIndex leaf = whole.graph.destinations().back().leaf;
   const std::uint8_t gone = whole.graph.arcs(leaf)[2].out_port;
   fabric.disconnect({whole.graph.node_of(leaf), gone});
-  const Case c(std::move(fabric));
+  const LayersCase c(std::move(fabric));
   auto request = c.request();
   request.options.honour_previous = true;
   request.previous = &before;
   const auto after = sssp(request).value().lfts;
-  expect_minimal(c, after);
+  expect_least_hops(c, after);
   for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s)
     for (const auto& d : c.graph.destinations()) {
       if (d.is_switch() || (s == leaf ? before.at(s, d.lid) == gone : d.leaf == leaf)) continue;
@@ -453,7 +453,7 @@ TEST(Layered, AClaimedTreeSpansAllHostsAndClosesNoLoop) {
        {fabric::generate(tree), fabric::generate(fabric::HyperX{{4, 4}, 2, 1}),
         fabric::generate(fabric::Grid{{4, 4}, false, 1, 1}), fabric::generate_superpod_like(),
         fabric::generate(fabric::RandomGraph{40, 90, 3})}) {
-    const Case c(made.value());
+    const LayersCase c(made.value());
     for (const auto engine : {dfsssp, lash}) {
       const auto routes = engine(c.request()).value();
       const auto& rule = routes.multicast;

@@ -14,9 +14,9 @@ namespace {
 using fabric::SwitchIndex;
 
 /// A fabric whose links come and go, with what keeps up with them.
-class Followed {
+class FollowedFloor {
  public:
-  explicit Followed(fabric::Fabric fabric)
+  explicit FollowedFloor(fabric::Fabric fabric)
       : fabric_(std::move(fabric)),
         links_{fabric::CompactGraph(fabric_), {}, {}, {}, {}, {}},
         targets_({&fabric_, &links_.graph, {}, nullptr}),
@@ -66,7 +66,7 @@ class Followed {
 TEST(LoadFloor, IsWhatHostsSendOverTheLinksOfTheirLeaf) {
   fabric::FatTree kind;
   kind.radix = 8;
-  Followed tree(fabric::generate(kind).value());  // 8 leaves with 4 hosts and 4 uplinks
+  FollowedFloor tree(fabric::generate(kind).value());  // 8 leaves with 4 hosts and 4 uplinks
   EXPECT_DOUBLE_EQ(tree.floor.load(), 4 * 28 / 4.0);
   std::uint32_t uplink = 0;
   const fabric::CompactGraph graph(tree.fabric());
@@ -81,7 +81,7 @@ TEST(LoadFloor, IsWhatHostsSendOverTheLinksOfTheirLeaf) {
 TEST(LoadFloor, SaysTheSameHoweverItGotThereAndSaysWhenPartsAreJoined) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);
-    Followed net(fabric::generate(fabric::RandomGraph{16, 20, 2}).value());
+    FollowedFloor net(fabric::generate(fabric::RandomGraph{16, 20, 2}).value());
     std::mt19937_64 random(seed);
     std::uint32_t count = 1;  // of pieces
     for (int step = 0; step < 60; ++step) {
@@ -90,7 +90,7 @@ TEST(LoadFloor, SaysTheSameHoweverItGotThereAndSaysWhenPartsAreJoined) {
       const auto pieces = fabric::pieces_of(graph);
       EXPECT_EQ(joins, pieces.count < count);
       count = pieces.count;
-      Followed anew(net.fabric());
+      FollowedFloor anew(net.fabric());
       EXPECT_DOUBLE_EQ(net.floor.load(), anew.floor.load());
       for (SwitchIndex a = 0; a < graph.switch_count(); ++a)
         EXPECT_EQ(net.floor.joined(0, a), pieces.of[0] == pieces.of[a]);
@@ -100,7 +100,7 @@ TEST(LoadFloor, SaysTheSameHoweverItGotThereAndSaysWhenPartsAreJoined) {
 
 TEST(LoadFloor, NoEngineGoesBelowIt) {
   for (const char* name : {"minhop", "updn", "sssp"}) {
-    Followed net(fabric::generate(fabric::Grid{{3, 4}, true, 3}).value());
+    FollowedFloor net(fabric::generate(fabric::Grid{{3, 4}, true, 3}).value());
     const fabric::CompactGraph graph(net.fabric());
     const auto routes = find_engine(name)->compute({&net.fabric(), &graph, {}, nullptr}).value();
     EXPECT_GE(static_cast<double>(tables::verify(net.fabric(), graph, routes.lfts).load_max),

@@ -14,7 +14,7 @@ namespace {
 using fabric::CompactGraph;
 using fabric::SwitchIndex;
 
-Request request_of(const fabric::Fabric& fabric, const CompactGraph& graph, unsigned vls) {
+Request request_with(const fabric::Fabric& fabric, const CompactGraph& graph, unsigned vls) {
   Request request;
   request.fabric = &fabric;
   request.graph = &graph;
@@ -23,8 +23,8 @@ Request request_of(const fabric::Fabric& fabric, const CompactGraph& graph, unsi
 }
 
 /// All CAs in one multicast group, along the tree of the rule.
-tables::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGraph& graph,
-                                   const MulticastRule& rule) {
+tables::MulticastTables tree_by_rule(const fabric::Fabric& fabric, const CompactGraph& graph,
+                                     const MulticastRule& rule) {
   std::vector<SwitchIndex> parent = rule.parent;
   if (parent.empty()) {  // any neighbour that is higher
     parent.assign(graph.switch_count(), fabric::kNoSwitch);
@@ -52,13 +52,13 @@ tables::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGr
   return {{Lid{0xC000}, masks}};
 }
 
-tables::Verdict expect_sound(const fabric::Fabric& fabric, const CompactGraph& graph,
-                             const Routes& routes, unsigned vls) {
+tables::Verdict expect_safe(const fabric::Fabric& fabric, const CompactGraph& graph,
+                            const Routes& routes, unsigned vls) {
   EXPECT_TRUE(routes.promises_deadlock_freedom);
   EXPECT_LE(routes.vls_used, vls);
   const bool claimed = !routes.multicast.up_order.empty();
   tables::MulticastTables trees;
-  if (claimed) trees = whole_tree(fabric, graph, routes.multicast);
+  if (claimed) trees = tree_by_rule(fabric, graph, routes.multicast);
   tables::VerifyOptions options;
   options.credit_loops_are_must = true;
   const auto verdict = tables::verify(fabric, graph, routes.lfts, routes.virtual_lanes,
@@ -72,14 +72,14 @@ tables::Verdict expect_sound(const fabric::Fabric& fabric, const CompactGraph& g
   return verdict;
 }
 
-tables::Verdict route(const fabric::Fabric& fabric, unsigned vls) {
+tables::Verdict route_by_nue(const fabric::Fabric& fabric, unsigned vls) {
   const CompactGraph graph(fabric);
-  const auto routes = nue(request_of(fabric, graph, vls));
+  const auto routes = nue(request_with(fabric, graph, vls));
   EXPECT_TRUE(routes.has_value());
-  return expect_sound(fabric, graph, *routes, vls);
+  return expect_safe(fabric, graph, *routes, vls);
 }
 
-fabric::Fabric damaged(const auto& kind, std::uint64_t seed) {
+fabric::Fabric damaged_kind(const auto& kind, std::uint64_t seed) {
   fabric::GenerateCommon common;
   common.seed = seed;
   common.missing_links_percent = 8;
@@ -89,19 +89,19 @@ fabric::Fabric damaged(const auto& kind, std::uint64_t seed) {
 TEST(Nue, RoutesWithEveryNumberOfVls) {
   for (unsigned vls = 1; vls <= 8; ++vls) {
     SCOPED_TRACE(vls);
-    route(fabric::generate(fabric::Grid{{7}, true, 2, 1}).value(), vls);
-    route(damaged(fabric::Grid{{5, 5}, true, 2, 2}, vls), vls);
-    route(damaged(fabric::Grid{{3, 4, 3}, true, 1, 1}, vls), vls);
-    route(damaged(fabric::RandomGraph{24, 60, 2}, vls), vls);
-    route(damaged(fabric::Kautz{}, vls), vls);
-    route(damaged(fabric::Dragonfly{}, vls), vls);
-    route(damaged(fabric::FatTree{6, 3}, vls), vls);
+    route_by_nue(fabric::generate(fabric::Grid{{7}, true, 2, 1}).value(), vls);
+    route_by_nue(damaged_kind(fabric::Grid{{5, 5}, true, 2, 2}, vls), vls);
+    route_by_nue(damaged_kind(fabric::Grid{{3, 4, 3}, true, 1, 1}, vls), vls);
+    route_by_nue(damaged_kind(fabric::RandomGraph{24, 60, 2}, vls), vls);
+    route_by_nue(damaged_kind(fabric::Kautz{}, vls), vls);
+    route_by_nue(damaged_kind(fabric::Dragonfly{}, vls), vls);
+    route_by_nue(damaged_kind(fabric::FatTree{6, 3}, vls), vls);
   }
 }
 
 TEST(Nue, OneVlCarriesNoMoreThanTheIncumbentPutsOnALink) {
   const auto load = [](const auto& kind) {
-    return route(fabric::generate(kind).value(), 1).load_max;
+    return route_by_nue(fabric::generate(kind).value(), 1).load_max;
   };
   // load_max of opensm 3.3.23's nue with its default of one VL.
   EXPECT_LE(load(fabric::Grid{{12}, true, 3, 1}), 276U);
@@ -115,7 +115,7 @@ TEST(Nue, OneVlCarriesNoMoreThanTheIncumbentPutsOnALink) {
 }
 
 TEST(Nue, WithEnoughVlsPathsAreShortestAndLoadsEven) {
-  const auto verdict = route(fabric::generate(fabric::Grid{{5, 5}, true, 2, 1}).value(), 8);
+  const auto verdict = route_by_nue(fabric::generate(fabric::Grid{{5, 5}, true, 2, 1}).value(), 8);
   EXPECT_EQ(verdict.load_max, 60U);  // the floor: 5 x 4 x (25 - 1) / (8 x 5) x 5
   EXPECT_DOUBLE_EQ(verdict.load_mean, 60.0);
 }
@@ -123,12 +123,12 @@ TEST(Nue, WithEnoughVlsPathsAreShortestAndLoadsEven) {
 TEST(Nue, KeepsToTheNumberOfVlsTheOperatorGave) {
   const auto fabric = fabric::generate(fabric::Grid{{6, 5}, true, 1, 1}).value();
   const CompactGraph graph(fabric);
-  Request request = request_of(fabric, graph, 8);
+  Request request = request_with(fabric, graph, 8);
   request.options.nue_max_num_vls = 1;
   const auto routes = nue(request).value();
   EXPECT_EQ(routes.vls_used, 1U);
   EXPECT_TRUE(routes.virtual_lanes.trivial());
-  expect_sound(fabric, graph, routes, 1);
+  expect_safe(fabric, graph, routes, 1);
 }
 
 TEST(Nue, EveryPieceOfADisconnectedFabricIsRouted) {
@@ -139,7 +139,7 @@ TEST(Nue, EveryPieceOfADisconnectedFabricIsRouted) {
       if ((s % 6 < 3) != (arc.to % 6 < 3)) fabric.disconnect({whole.node_of(s), arc.out_port});
   const CompactGraph graph(fabric);
   for (const unsigned vls : {1U, 3U}) {
-    const auto routes = nue(request_of(fabric, graph, vls)).value();
+    const auto routes = nue(request_with(fabric, graph, vls)).value();
     for (const auto& d : graph.destinations())
       for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
         EXPECT_EQ(routes.lfts.at(s, d.lid) != tables::kNoPort, (s % 6 < 3) == (d.leaf % 6 < 3));
@@ -149,18 +149,18 @@ TEST(Nue, EveryPieceOfADisconnectedFabricIsRouted) {
 TEST(Nue, SmallestFabrics) {
   const fabric::Fabric nothing;
   const CompactGraph empty(nothing);
-  EXPECT_TRUE(nue(request_of(nothing, empty, 1)).has_value());
-  route(fabric::generate(fabric::Grid{{1}, false, 3, 1}).value(), 1);
-  route(fabric::generate(fabric::Grid{{2}, false, 1, 3}).value(), 1);
-  route(fabric::generate(fabric::Grid{{3}, true, 0, 1}).value(), 1);  // no CA anywhere
+  EXPECT_TRUE(nue(request_with(nothing, empty, 1)).has_value());
+  route_by_nue(fabric::generate(fabric::Grid{{1}, false, 3, 1}).value(), 1);
+  route_by_nue(fabric::generate(fabric::Grid{{2}, false, 1, 3}).value(), 1);
+  route_by_nue(fabric::generate(fabric::Grid{{3}, true, 0, 1}).value(), 1);  // no CA anywhere
 }
 
 TEST(Nue, TheSameFabricGivesTheSameRoutes) {
-  const auto fabric = damaged(fabric::RandomGraph{30, 80, 3}, 4);
+  const auto fabric = damaged_kind(fabric::RandomGraph{30, 80, 3}, 4);
   const CompactGraph graph(fabric);
-  const auto first = nue(request_of(fabric, graph, 2)).value();
+  const auto first = nue(request_with(fabric, graph, 2)).value();
   for (int i = 0; i < 3; ++i) {
-    const auto again = nue(request_of(fabric, graph, 2)).value();
+    const auto again = nue(request_with(fabric, graph, 2)).value();
     EXPECT_EQ(again.lfts, first.lfts);
     EXPECT_EQ(again.virtual_lanes, first.virtual_lanes);
   }
@@ -177,8 +177,8 @@ TEST(VlTrees, SiblingsOfAnEndPortTakeTreesOfTheirOwn) {
   }
   fabric.reindex();
   const CompactGraph graph(fabric);
-  const auto routes = nue(request_of(fabric, graph, 1)).value();
-  expect_sound(fabric, graph, routes, 1);
+  const auto routes = nue(request_with(fabric, graph, 1)).value();
+  expect_safe(fabric, graph, routes, 1);
   std::size_t different = 0;
   for (const auto& d : graph.destinations())
     if (!d.is_switch() && d.lid.value % 4 == 0)
@@ -193,7 +193,7 @@ TEST(VlTrees, SiblingsOfAnEndPortTakeTreesOfTheirOwn) {
 TEST(VlTrees, MoreVlsGiveShortestPathsBackToMoreSwitches) {
   const auto fabric = fabric::generate(fabric::RandomGraph{40, 120, 2}).value();
   const CompactGraph graph(fabric);
-  const Request request = request_of(fabric, graph, 8);
+  const Request request = request_with(fabric, graph, 8);
   const Targets targets(request);
   const auto order = channel_order(Channels(graph), dnup_order(request));
   std::size_t before = 0;
@@ -216,7 +216,7 @@ TEST(VlTrees, MoreVlsGiveShortestPathsBackToMoreSwitches) {
 TEST(VlTrees, GrowingAgainLowersTheGreatestLoad) {
   const auto fabric = fabric::generate(fabric::Grid{{8, 8}, true, 2, 1}).value();
   const CompactGraph graph(fabric);
-  const Request request = request_of(fabric, graph, 1);
+  const Request request = request_with(fabric, graph, 1);
   const Targets targets(request);
   VlTrees by_order(request, targets, channel_order(Channels(graph), dnup_order(request)));
   VlTrees filled(request, targets);
@@ -230,9 +230,9 @@ TEST(VlTrees, GrowingAgainLowersTheGreatestLoad) {
 }
 
 TEST(EscapeTree, LeadsFromEverySwitchToEveryOtherOfItsComponent) {
-  const auto fabric = damaged(fabric::RandomGraph{30, 50, 1}, 3);
+  const auto fabric = damaged_kind(fabric::RandomGraph{30, 50, 1}, 3);
   const CompactGraph graph(fabric);
-  const Request request = request_of(fabric, graph, 1);
+  const Request request = request_with(fabric, graph, 1);
   const auto tree = find_escape_tree(graph, Targets(request));
   for (SwitchIndex a = 0; a < graph.switch_count(); ++a)
     for (SwitchIndex b = 0; b < graph.switch_count(); ++b) {

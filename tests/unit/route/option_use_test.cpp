@@ -15,7 +15,7 @@ using fabric::CompactGraph;
 using fabric::Fabric;
 using fabric::SwitchIndex;
 
-std::vector<Fabric> fabrics() {
+std::vector<Fabric> fabrics_of_some_kinds() {
   fabric::GenerateCommon damaged;
   damaged.missing_links_percent = 10;
   fabric::FatTree tree;
@@ -68,7 +68,7 @@ Options with(const std::string& name, const Fabric& f, const CompactGraph& g) {
 /// The table of what engines heed is what they do: tables or VLs change with every option that
 /// an engine is said to heed, on one fabric at least, and with no other on any.
 TEST(OptionUse, EnginesHeedWhatTheyAreSaidToAndNothingElse) {
-  const auto all = fabrics();
+  const auto all = fabrics_of_some_kinds();
   for (const EngineEntry& engine : engines()) {
     if (engine.name == std::string_view("file")) continue;
     for (const OptionUse& use : option_uses()) {

@@ -13,8 +13,8 @@ namespace {
 
 using fabric::SwitchIndex;
 
-struct Bench {
-  explicit Bench(unsigned hosts_per_leaf, Options options = {})
+struct PassingBench {
+  explicit PassingBench(unsigned hosts_per_leaf, Options options = {})
       : fabric(tree(hosts_per_leaf)),
         graph(fabric),
         targets({&fabric, &graph, std::move(options), nullptr}),
@@ -40,7 +40,7 @@ struct Bench {
 
 TEST(Passing, AddsUpWhatIsPassedOn) {
   for (const unsigned hosts : {4U, 12U, 32U, 64U, 88U}) {
-    Bench bench(hosts);
+    PassingBench bench(hosts);
     ASSERT_EQ(bench.targets.all().size(), 9U);
     std::mt19937 random(hosts);
     for (unsigned batch = 0; batch < 3; ++batch) {  // what was written before is forgotten
@@ -71,14 +71,14 @@ TEST(Passing, AddsUpWhatIsPassedOn) {
 }
 
 TEST(Passing, ColumnsThatDoNotCountAreNotSentTo) {
-  Bench whole(4);
+  PassingBench whole(4);
   const Target& target = whole.targets.all()[2];
   const auto& column = whole.targets.columns(target)[1];
   Options options;
   for (const auto& d : whole.graph.destinations())
     if (d.lid == column.lid)
       options.ignored[{whole.fabric.node(d.end_port.node).guid, d.end_port.port}] = true;
-  Bench bench(4, options);
+  PassingBench bench(4, options);
   bench.passing.begin(bench.targets.batch(0));
   const SwitchIndex other = bench.targets.all()[0].leaf;
   bench.passing.write_own(other, 2);

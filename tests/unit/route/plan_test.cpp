@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-fabric::Fabric tree() { return fabric::generate(fabric::FatTree{.radix = 8}).value(); }
+fabric::Fabric planned_tree() { return fabric::generate(fabric::FatTree{.radix = 8}).value(); }
 
 /// Every LID of every end port; fails the test when two have one in common.
 std::map<Lid, Guid> lids_of(const fabric::Fabric& f) {
@@ -37,7 +37,7 @@ std::map<Lid, Guid> lids_of(const fabric::Fabric& f) {
 }
 
 TEST(GiveLids, WithAnotherLmcHostsKeepWhatIsAMultipleOfTheirNumber) {
-  auto f = tree();
+  auto f = planned_tree();
   const auto before = lids_of(f);
   EXPECT_EQ(give_lids(f)->count, 0U);
   EXPECT_EQ(give_lids(f, 0)->count, 0U);
@@ -52,7 +52,7 @@ TEST(GiveLids, WithAnotherLmcHostsKeepWhatIsAMultipleOfTheirNumber) {
 }
 
 TEST(GiveLids, PortsWithoutOneFillTheGaps) {
-  auto f = tree();
+  auto f = planned_tree();
   for (fabric::NodeIndex n = 0; n < f.nodes().size(); n += 3)
     f.port(n, f.node(n).is_switch() ? 0 : 1).lid = kNoLid;
   EXPECT_EQ(give_lids(f)->count, 15U);
@@ -70,7 +70,7 @@ TEST(GiveLids, MorePortsThanLidsIsSaid) {
 }
 
 TEST(Plan, ALidThatTwoPortsHaveIsSaidAndGivenOnce) {
-  auto f = tree();
+  auto f = planned_tree();
   const auto last = static_cast<fabric::NodeIndex>(f.nodes().size() - 1);
   const Lid lid = f.port(last - 1, 1).lid;
   f.port(last, 1).lid = lid;
@@ -84,7 +84,7 @@ TEST(Plan, ALidThatTwoPortsHaveIsSaidAndGivenOnce) {
 }
 
 TEST(Plan, ALinkWithoutDataVlsIsLeftOutAndNamed) {
-  auto f = tree();
+  auto f = planned_tree();
   // Port 5 of a leaf is an uplink. 7 is no code that VLCap has.
   f.port(0, 5).vl_cap = 7;
   const auto plan = plan_routes(f).value();
@@ -97,9 +97,9 @@ TEST(Plan, ALinkWithoutDataVlsIsLeftOutAndNamed) {
 
 TEST(Plan, WhatIsTakenAwayKeepsTheOthersLids) {
   PlanOptions options;
-  options.what_if.without = {tree().node(0).description};
-  const auto whole = plan_routes(tree()).value();
-  const auto less = plan_routes(tree(), options).value();
+  options.what_if.without = {planned_tree().node(0).description};
+  const auto whole = plan_routes(planned_tree()).value();
+  const auto less = plan_routes(planned_tree(), options).value();
   EXPECT_TRUE(less.passed);
   const auto before = lids_of(whole.fabric);
   for (const auto& [lid, guid] : lids_of(less.fabric)) EXPECT_EQ(before.at(lid), guid);
@@ -149,7 +149,7 @@ TEST(Plan, WhatFollowsALossSaysWhichPairsMove) {
 }
 
 /// Entries by GUID of the switch.
-std::map<Guid, std::vector<std::uint8_t>> tables_of(const Plan& plan) {
+std::map<Guid, std::vector<std::uint8_t>> tables_by_guid(const Plan& plan) {
   std::map<Guid, std::vector<std::uint8_t>> tables;
   for (fabric::SwitchIndex s = 0; s < plan.graph.switch_count(); ++s)
     for (unsigned lid = 1; lid <= plan.graph.max_lid().value; ++lid)
@@ -160,7 +160,7 @@ std::map<Guid, std::vector<std::uint8_t>> tables_of(const Plan& plan) {
 
 /// A subnet manager has its nodes by GUID: what is planned for a file is what it would program.
 TEST(Plan, TheOrderOfNodesInTheFileDecidesNothing) {
-  const fabric::Fabric kinds[] = {tree(),
+  const fabric::Fabric kinds[] = {planned_tree(),
                                   fabric::generate(fabric::Grid{{4, 4}, true, 1, 1}).value(),
                                   fabric::generate(fabric::RandomGraph{20, 40, 2}).value()};
   std::mt19937 random(1);
@@ -175,7 +175,7 @@ TEST(Plan, TheOrderOfNodesInTheFileDecidesNothing) {
       const auto sorted = plan_routes(fabric::with_nodes_in(f, order), options).value();
       std::ranges::shuffle(order, random);
       const auto shuffled = plan_routes(fabric::with_nodes_in(f, order), options).value();
-      EXPECT_EQ(tables_of(sorted), tables_of(shuffled)) << engine.name;
+      EXPECT_EQ(tables_by_guid(sorted), tables_by_guid(shuffled)) << engine.name;
       EXPECT_EQ(sorted.notes, shuffled.notes) << engine.name;
     }
   }
@@ -187,7 +187,7 @@ TEST(Plan, EnginesComparedAreTimedByTheClockHandedIn) {
   options.choice.compare = true;
   double now = 0;
   options.choice.clock = [&] { return now += 0.5; };
-  const auto plan = plan_routes(tree(), options).value();
+  const auto plan = plan_routes(planned_tree(), options).value();
   ASSERT_EQ(plan.tried.size(), 2U);
   for (const auto& row : plan.tried) {
     EXPECT_EQ(row.seconds, 0.5);
@@ -199,7 +199,7 @@ TEST(Plan, EnginesComparedAreTimedByTheClockHandedIn) {
 /// Engines that ask for no kind of network as a whole route each piece by itself.
 TEST(Plan, AFabricInPiecesIsRoutedPieceByPieceAndTheSplitIsNamed) {
   // Two trees of one: half of the 8 leaves keep half of the 4 spines.
-  auto f = tree();
+  auto f = planned_tree();
   tables::cut(f, [](auto leaf, auto spine) { return (leaf < 4) != (spine < 10); });
   PlanOptions options;
   options.choice.engines = {"minhop", "sssp", "updn", "dnup", "ftree",

@@ -13,7 +13,7 @@
 namespace ib::route {
 namespace {
 
-fabric::Fabric tree(unsigned radix, unsigned levels) {
+fabric::Fabric generated_tree(unsigned radix, unsigned levels) {
   fabric::FatTree kind;
   kind.radix = radix;
   kind.levels = levels;
@@ -32,9 +32,9 @@ Rerouter started(const char* engine, const fabric::Fabric& fabric) {
 }
 
 /// On a switch of the irregular fabrics.
-constexpr unsigned kHosts = 4;
+constexpr unsigned kHostsPerSwitch = 4;
 
-struct Cable {
+struct TakenCable {
   fabric::PortRef a, b;
   fabric::Port port;
 };
@@ -61,7 +61,7 @@ class Cables {
   void repair_one(std::mt19937_64& random) {
     if (failed_.empty()) return;
     std::swap(failed_[random() % failed_.size()], failed_.back());
-    const Cable& cable = failed_.back();
+    const TakenCable& cable = failed_.back();
     fabric_.connect(cable.a, cable.b, cable.port.width, cable.port.speed);
     good_.push_back(cable);
     failed_.pop_back();
@@ -70,7 +70,7 @@ class Cables {
 
  private:
   fabric::Fabric& fabric_;
-  std::vector<Cable> good_, failed_;
+  std::vector<TakenCable> good_, failed_;
 };
 
 /// The difference is what lies between the tables, and nothing else.
@@ -94,14 +94,15 @@ void expect_hosts_reach_all(const fabric::CompactGraph& graph, const tables::Lin
 }
 
 /// What updates came to.
-struct Followed {
+struct UpdateCosts {
   unsigned link_by_link{};
   std::size_t entries{}, fresh_entries{};  // that changed, and would have with fresh tables
 };
 
-Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, std::uint64_t seed,
-                                     unsigned steps = 30, const Options& options = {}) {
-  Followed followed;
+UpdateCosts follow_failures_and_repairs(const char* engine, fabric::Fabric fabric,
+                                        std::uint64_t seed, unsigned steps = 30,
+                                        const Options& options = {}) {
+  UpdateCosts followed;
   std::mt19937_64 random(seed);
   const auto routes_of = [&](const fabric::CompactGraph& graph) {
     return find_engine(engine)->compute({&fabric, &graph, options, nullptr}).value();
@@ -154,7 +155,7 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
 TEST(Reroute, FollowsFailuresAndRepairsOfTrees) {
   for (const char* engine : {"minhop", "updn", "dnup", "ftree"})
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-      const auto followed = follow_failures_and_repairs(engine, tree(8, 3), seed);
+      const auto followed = follow_failures_and_repairs(engine, generated_tree(8, 3), seed);
       // Where hosts would not reach a switch by the order that was kept there is another.
       EXPECT_GE(followed.link_by_link, 15U);
       // ftree deals anew what was dealt before, but for what was on the link.
@@ -166,7 +167,7 @@ TEST(Reroute, FollowsFailuresAndRepairsOfTrees) {
 /// How much of the tables hangs on the order of failures: entries that differ between following
 /// one cable after the other and computing anew, in a thousand.
 std::size_t left_to_history(const char* engine, unsigned cables) {
-  fabric::Fabric fabric = tree(12, 3);
+  fabric::Fabric fabric = generated_tree(12, 3);
   const EngineEntry& entry = *find_engine(engine);
   Rerouter rerouter(entry, {});
   const fabric::CompactGraph whole(fabric);
@@ -189,13 +190,13 @@ TEST(Reroute, FtreeLeavesLittleToHistory) {
     EXPECT_LT(left_to_history("ftree", cables) * 4, left_to_history("updn", cables)) << cables;
 }
 
-struct Kind {
+struct NamedFabric {
   const char* name;
   fabric::Fabric fabric;
 };
 
 template <class Of>
-fabric::Fabric made(const Of& kind, double missing_percent = 0) {
+fabric::Fabric made_kind(const Of& kind, double missing_percent = 0) {
   fabric::GenerateCommon common;
   common.missing_links_percent = missing_percent;
   return fabric::generate(kind, common).value();
@@ -236,15 +237,16 @@ std::size_t changed_by_restart(const char* engine, fabric::Fabric fabric, unsign
 
 TEST(Reroute, ARestartAfterManyFailuresChangesNothing) {
   for (const char* engine : {"ftree", "minhop", "updn", "dnup"}) {
-    EXPECT_EQ(changed_by_restart(engine, tree(12, 3), 100), 0U) << engine;
-    EXPECT_EQ(changed_by_restart(engine, tree(8, 3), 10), 0U) << engine;
+    EXPECT_EQ(changed_by_restart(engine, generated_tree(12, 3), 100), 0U) << engine;
+    EXPECT_EQ(changed_by_restart(engine, generated_tree(8, 3), 10), 0U) << engine;
   }
   for (const char* engine : {"dfsssp", "lash", "nue"})
-    EXPECT_EQ(changed_by_restart(engine, made(fabric::Grid{{6, 6}, true, 2}), 6, 8), 0U) << engine;
+    EXPECT_EQ(changed_by_restart(engine, made_kind(fabric::Grid{{6, 6}, true, 2}), 6, 8), 0U)
+        << engine;
 }
 
 TEST(Reroute, WhatAnotherEngineLeftIsTakenUpAsFarAsItFits) {
-  const fabric::Fabric fabric = tree(8, 3);
+  const fabric::Fabric fabric = generated_tree(8, 3);
   const fabric::CompactGraph graph(fabric);
   const auto made_by = [&](const char* engine) {
     return find_engine(engine)->compute({&fabric, &graph, {}, nullptr}).value();
@@ -279,25 +281,25 @@ TEST(Reroute, FollowsFailuresAndRepairsOfDamagedTrees) {
   EXPECT_GE(follow_failures_and_repairs("ftree", janus, 1, 3).link_by_link, 1U);
 }
 
-std::vector<Kind> irregular_kinds() {
-  return {{"random", made(fabric::RandomGraph{30, 90, kHosts})},
-          {"sparse random", made(fabric::RandomGraph{40, 80, 3})},
-          {"torus", made(fabric::Grid{{4, 4}, true, kHosts})},
-          {"torus of three dimensions", made(fabric::Grid{{3, 3, 4}, true, 2})},
-          {"damaged torus", made(fabric::Grid{{5, 5}, true, kHosts}, 10)},
-          {"mesh", made(fabric::Grid{{4, 5}, false, 3})},
-          {"ring", made(fabric::Grid{{10}, true, 3})},
-          {"doubled ring", made(fabric::Grid{{10}, true, 3, 2})},
-          {"hypercube", made(fabric::Hypercube{5, 2})},
-          {"HyperX", made(fabric::HyperX{{4, 4}, 4})},
-          {"dragonfly", made(fabric::Dragonfly{})},
-          {"damaged dragonfly+", made(fabric::DragonflyPlus{}, 5)},
-          {"Kautz", made(fabric::Kautz{3, 3, 2})}};
+std::vector<NamedFabric> irregular_kinds() {
+  return {{"random", made_kind(fabric::RandomGraph{30, 90, kHostsPerSwitch})},
+          {"sparse random", made_kind(fabric::RandomGraph{40, 80, 3})},
+          {"torus", made_kind(fabric::Grid{{4, 4}, true, kHostsPerSwitch})},
+          {"torus of three dimensions", made_kind(fabric::Grid{{3, 3, 4}, true, 2})},
+          {"damaged torus", made_kind(fabric::Grid{{5, 5}, true, kHostsPerSwitch}, 10)},
+          {"mesh", made_kind(fabric::Grid{{4, 5}, false, 3})},
+          {"ring", made_kind(fabric::Grid{{10}, true, 3})},
+          {"doubled ring", made_kind(fabric::Grid{{10}, true, 3, 2})},
+          {"hypercube", made_kind(fabric::Hypercube{5, 2})},
+          {"HyperX", made_kind(fabric::HyperX{{4, 4}, 4})},
+          {"dragonfly", made_kind(fabric::Dragonfly{})},
+          {"damaged dragonfly+", made_kind(fabric::DragonflyPlus{}, 5)},
+          {"Kautz", made_kind(fabric::Kautz{3, 3, 2})}};
 }
 
 TEST(Reroute, FollowsFailuresAndRepairsOfIrregularFabrics) {
-  Followed all;
-  for (const Kind& kind : irregular_kinds())
+  UpdateCosts all;
+  for (const NamedFabric& kind : irregular_kinds())
     for (const char* engine : {"minhop", "updn", "dnup"})
       for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         SCOPED_TRACE(kind.name);
@@ -312,8 +314,8 @@ TEST(Reroute, FollowsFailuresAndRepairsOfIrregularFabrics) {
 }
 
 TEST(Reroute, KeepsItsPromiseWithSeveralLidsAPort) {
-  auto torus = made(fabric::Grid{{4, 4}, true, 2});
-  auto small_tree = tree(8, 2);
+  auto torus = made_kind(fabric::Grid{{4, 4}, true, 2});
+  auto small_tree = generated_tree(8, 2);
   ASSERT_TRUE(give_lids(torus, std::uint8_t{2}));
   ASSERT_TRUE(give_lids(small_tree, std::uint8_t{1}));
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
@@ -325,7 +327,7 @@ TEST(Reroute, KeepsItsPromiseWithSeveralLidsAPort) {
 }
 
 TEST(Reroute, KeepsItsPromiseWhereLinksOrHopsAreNotAlike) {
-  auto slow = made(fabric::Grid{{4, 4}, true, 2});
+  auto slow = made_kind(fabric::Grid{{4, 4}, true, 2});
   const fabric::CompactGraph graph(slow);
   Options weighted;
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
@@ -336,7 +338,7 @@ TEST(Reroute, KeepsItsPromiseWhereLinksOrHopsAreNotAlike) {
     slow.disconnect(a);
     slow.connect(a, b, wire::LinkWidth::W4x, wire::LinkSpeed::Qdr);
   }
-  const auto torus = made(fabric::Grid{{4, 4}, true, 2});
+  const auto torus = made_kind(fabric::Grid{{4, 4}, true, 2});
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     for (const char* engine : {"minhop", "updn", "dnup"})
       follow_failures_and_repairs(engine, slow, seed, 20);
@@ -347,7 +349,7 @@ TEST(Reroute, KeepsItsPromiseWhereLinksOrHopsAreNotAlike) {
 // What a route costs on a link is told by the widest and fastest there are, so it changes with
 // them.
 TEST(Reroute, LosingTheOnlySlowLinkIsFollowed) {
-  auto fabric = made(fabric::HyperX{{4, 4}, 4});
+  auto fabric = made_kind(fabric::HyperX{{4, 4}, 4});
   const fabric::CompactGraph whole(fabric);
   const auto& arc = whole.arcs(0).back();
   const fabric::PortRef a{whole.node_of(0), arc.out_port}, b{whole.node_of(arc.to), arc.in_port};
@@ -367,7 +369,7 @@ TEST(Reroute, LosingTheOnlySlowLinkIsFollowed) {
 
 // What one order joined stays apart by it when other cables join the parts again.
 TEST(Reroute, HostsThatWereCutOffAreReachedAgain) {
-  const fabric::Fabric ring = made(fabric::Grid{{6}, true, 2});
+  const fabric::Fabric ring = made_kind(fabric::Grid{{6}, true, 2});
   const fabric::CompactGraph graph(ring);
   std::vector<fabric::PortRef> cables;
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
@@ -397,7 +399,7 @@ TEST(Reroute, HostsThatWereCutOffAreReachedAgain) {
 TEST(Reroute, AnotherOrderIsTakenOnlyWhereItIsWorthIt) {
   unsigned other = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    auto torus = made(fabric::Grid{{5, 5}, true, kHosts}, 10);
+    auto torus = made_kind(fabric::Grid{{5, 5}, true, kHostsPerSwitch}, 10);
     std::mt19937_64 random(seed);
     Rerouter rerouter = started("dnup", torus);
     Cables cables(torus);
@@ -424,7 +426,7 @@ TEST(Reroute, AnotherOrderIsTakenOnlyWhereItIsWorthIt) {
 }
 
 TEST(Reroute, OneUplinkOfALeafChangesWhatUsedIt) {
-  auto fabric = tree(16, 3);  // 128 leaves with 8 hosts and 8 uplinks
+  auto fabric = generated_tree(16, 3);  // 128 leaves with 8 hosts and 8 uplinks
   Rerouter rerouter = started("minhop", fabric);
   const fabric::CompactGraph whole(fabric);
   const auto host = std::find_if(whole.destinations().begin(), whole.destinations().end(),
@@ -443,7 +445,7 @@ TEST(Reroute, OneUplinkOfALeafChangesWhatUsedIt) {
 }
 
 TEST(Reroute, NothingChangesWhereNothingHappened) {
-  const auto fabric = tree(8, 2);
+  const auto fabric = generated_tree(8, 2);
   Rerouter rerouter = started("minhop", fabric);
   const auto change = rerouter.update(fabric, fabric::CompactGraph(fabric));
   ASSERT_TRUE(change.has_value());
@@ -456,7 +458,7 @@ TEST(Reroute, RepairsOfCablesNobodyHasSeenChangeFewBlocks) {
   for (const char* engine : {"minhop", "updn", "dnup", "ftree"})
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       std::mt19937_64 random(seed);
-      auto fabric = tree(12, 3);
+      auto fabric = generated_tree(12, 3);
       Cables cables(fabric);
       for (unsigned i = 0; i < 4; ++i) cables.fail_one(random);
       Rerouter rerouter = started(engine, fabric);
@@ -486,7 +488,7 @@ TEST(Reroute, RepairsOfCablesNobodyHasSeenChangeFewBlocks) {
 }
 
 TEST(Reroute, ACableThatMovedIsFollowed) {
-  auto fabric = tree(8, 3);
+  auto fabric = generated_tree(8, 3);
   Rerouter rerouter = started("updn", fabric);
   const fabric::CompactGraph whole(fabric);
   const auto host =
@@ -525,7 +527,7 @@ std::size_t entries_by(const fabric::CompactGraph& graph, const tables::LinearTa
 }
 
 TEST(Reroute, ALostSwitchIsRoutedAroundKeepingWhatFits) {
-  const auto whole = tree(12, 3);
+  const auto whole = generated_tree(12, 3);
   const fabric::CompactGraph old(whole);
   fabric::SwitchIndex middle = 0;
   while (old.attached()[middle] != 0) ++middle;
@@ -571,7 +573,7 @@ std::pair<fabric::Destination, fabric::Fabric> without_its_first_host(
 }
 
 TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
-  const auto whole = tree(8, 3);
+  const auto whole = generated_tree(8, 3);
   const fabric::CompactGraph old(whole);
   const auto [host, without] = without_its_first_host(whole, old);
   const fabric::CompactGraph graph(without);
@@ -589,7 +591,7 @@ TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
 }
 
 TEST(Reroute, NothingLeadsToALidThatWentAway) {
-  const auto whole = tree(8, 3);
+  const auto whole = generated_tree(8, 3);
   const fabric::CompactGraph old(whole);
   const auto [host, without] = without_its_first_host(whole, old);
   const fabric::CompactGraph graph(without);
@@ -605,7 +607,7 @@ TEST(Reroute, NothingLeadsToALidThatWentAway) {
 }
 
 TEST(Reroute, WhatTheEngineSaysOfAnotherFabricIsSaid) {
-  const auto whole = tree(8, 3);
+  const auto whole = generated_tree(8, 3);
   const fabric::CompactGraph old(whole);
   fabric::SwitchIndex top = 0;
   const auto above_hosts = [&](fabric::SwitchIndex s) {
@@ -653,7 +655,7 @@ TEST(Reroute, WhatTheEngineSaysOfAnotherFabricIsSaid) {
 }
 
 TEST(Reroute, ALinkThatCameBackSlowerCarriesLess) {
-  auto fabric = tree(8, 2);
+  auto fabric = generated_tree(8, 2);
   Rerouter rerouter = started("minhop", fabric);
   const fabric::CompactGraph whole(fabric);
   const auto host =

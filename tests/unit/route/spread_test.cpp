@@ -21,8 +21,8 @@ fabric::Fabric small_tree() {
   return fabric::generate(kind).value();
 }
 
-struct Bench {
-  explicit Bench(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {
+struct SpreadBench {
+  explicit SpreadBench(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {
     while (graph.attached()[leaf] == 0) ++leaf;
   }
   tables::LinearTables route(const Options& options) const {
@@ -52,7 +52,7 @@ struct Bench {
 };
 
 TEST(SpreadOptions, LoadOfAnIgnoredPortDoesNotCount) {
-  const Bench bench(small_tree());
+  const SpreadBench bench(small_tree());
   Options options;
   options.ignored[{bench.guid(), bench.uplink(2)}] = true;
   // 28 LIDs. Once the preferred ones before it carry something, it is always the least loaded.
@@ -60,7 +60,7 @@ TEST(SpreadOptions, LoadOfAnIgnoredPortDoesNotCount) {
 }
 
 TEST(SpreadOptions, AnIgnoredEndPortHasItsPortGuidOrNodeGuidAndNumber) {
-  const Bench bench(small_tree());
+  const SpreadBench bench(small_tree());
   Options by_port, by_node;
   unsigned hosts = 0;
   for (const auto& d : bench.graph.destinations()) {
@@ -75,7 +75,7 @@ TEST(SpreadOptions, AnIgnoredEndPortHasItsPortGuidOrNodeGuidAndNumber) {
 }
 
 TEST(SpreadOptions, PortsAreSearchedInTheOrderGiven) {
-  const Bench bench(small_tree());
+  const SpreadBench bench(small_tree());
   Options options;
   options.port_search_order[bench.guid()] = {bench.uplink(3), bench.uplink(1)};
   EXPECT_EQ(bench.route(options).at(bench.leaf, bench.first_remote()), bench.uplink(3));
@@ -83,7 +83,7 @@ TEST(SpreadOptions, PortsAreSearchedInTheOrderGiven) {
 }
 
 TEST(SpreadOptions, LongHopsAreGoneRound) {
-  const Bench bench(small_tree());
+  const SpreadBench bench(small_tree());
   Options options;
   options.hop_weights[{bench.guid(), bench.uplink(1)}] = 2;
   const auto shares = bench.shares(bench.route(options));
@@ -92,7 +92,7 @@ TEST(SpreadOptions, LongHopsAreGoneRound) {
 }
 
 TEST(SpreadOptions, GuidsOfTheOrderAreRoutedFirst) {
-  const Bench bench(small_tree());
+  const SpreadBench bench(small_tree());
   const auto host =
       std::find_if(bench.graph.destinations().rbegin(), bench.graph.destinations().rend(),
                    [&](const auto& d) { return !d.is_switch() && d.leaf != bench.leaf; });
@@ -106,7 +106,7 @@ TEST(SpreadOptions, GuidsOfTheOrderAreRoutedFirst) {
 }
 
 TEST(SpreadOptions, ScatteringIsStableForASeedAndKeepsLoadsEven) {
-  const Bench bench(small_tree());
+  const SpreadBench bench(small_tree());
   Options options, other;
   options.scatter_seed = 11, other.scatter_seed = 12;
   EXPECT_EQ(bench.route(options), bench.route(options));
@@ -117,11 +117,11 @@ TEST(SpreadOptions, ScatteringIsStableForASeedAndKeepsLoadsEven) {
 
 TEST(SpreadOptions, AWideLinkGetsALargerShare) {
   auto fabric = small_tree();
-  const Bench plain(fabric);
+  const SpreadBench plain(fabric);
   const fabric::PortRef a{plain.graph.node_of(plain.leaf), plain.uplink(0)};
   for (const fabric::PortRef end : {a, fabric.port(a).peer})
     fabric.port(end).width = wire::LinkWidth::W12x;  // the others are 4x
-  const Bench bench(std::move(fabric));
+  const SpreadBench bench(std::move(fabric));
   const auto shares = bench.shares(bench.route({}));
   EXPECT_NEAR(shares.at(bench.uplink(0)), 14, 1);  // 3 of 6 parts of 28
   Options options;

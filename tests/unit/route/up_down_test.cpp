@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-fabric::FatTree tree(unsigned radix, unsigned levels) {
+fabric::FatTree tree_of_levels(unsigned radix, unsigned levels) {
   fabric::FatTree kind;
   kind.radix = radix;
   kind.levels = levels;
@@ -30,14 +30,14 @@ fabric::FatTree tree(unsigned radix, unsigned levels) {
 }
 
 /// Trees and what is none, whole and with parts missing.
-std::vector<fabric::Fabric> all_kinds(std::uint64_t seed) {
+std::vector<fabric::Fabric> damaged_kinds(std::uint64_t seed) {
   fabric::GenerateCommon damaged;
   damaged.seed = seed;
   damaged.missing_links_percent = 10;
   damaged.missing_hosts_percent = 20;
   std::vector<fabric::Fabric> fabrics;
-  fabrics.push_back(fabric::generate(tree(8, 2), damaged).value());
-  fabrics.push_back(fabric::generate(tree(8, 3), damaged).value());
+  fabrics.push_back(fabric::generate(tree_of_levels(8, 2), damaged).value());
+  fabrics.push_back(fabric::generate(tree_of_levels(8, 3), damaged).value());
   fabrics.push_back(fabric::generate(fabric::Grid{{3, 4, 3}}, damaged).value());
   fabrics.push_back(fabric::generate(fabric::RandomGraph{70, 160, 2}, damaged).value());
   fabrics.push_back(fabric::generate(fabric::Kautz{}, damaged).value());
@@ -74,8 +74,8 @@ unsigned level_of(const tables::LeastHops& hops, SwitchIndex s, std::size_t b) {
 }
 
 /// Whatever is chosen among the arcs, packets come nearer and never climb after a descent.
-void expect_sound(const fabric::CompactGraph& graph, const UpDownOrder& order,
-                  const tables::LeastHops& hops, std::size_t targets) {
+void expect_no_climb_after_descent(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                                   const tables::LeastHops& hops, std::size_t targets) {
   for (std::size_t b = 0; b < targets; ++b) {
     std::vector<bool> climbs(graph.switch_count(), false), entered(graph.switch_count(), false);
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
@@ -99,19 +99,20 @@ void expect_sound(const fabric::CompactGraph& graph, const UpDownOrder& order,
 
 TEST(UpDown, CandidatesNeverTurnUpWhateverTheOrder) {
   for (std::uint64_t seed : {1U, 2U, 3U})
-    for (const auto& fabric : all_kinds(seed)) {
+    for (const auto& fabric : damaged_kinds(seed)) {
       const fabric::CompactGraph graph(fabric);
       const auto order = shuffled(graph, seed);
       std::vector<SwitchIndex> targets;
       for (SwitchIndex s = 0; s < std::min<std::size_t>(64, graph.switch_count()); ++s)
         targets.push_back(s);
-      expect_sound(graph, order, up_down_hops(graph, order, targets), targets.size());
+      expect_no_climb_after_descent(graph, order, up_down_hops(graph, order, targets),
+                                    targets.size());
     }
 }
 
 TEST(UpDown, WithSingleTopsEverySwitchWithCasReachesEveryOther) {
   for (std::uint64_t seed : {1U, 2U, 3U})
-    for (const auto& fabric : all_kinds(seed)) {
+    for (const auto& fabric : damaged_kinds(seed)) {
       const fabric::CompactGraph graph(fabric);
       const auto order = with_single_tops(graph, shuffled(graph, seed));
       EXPECT_EQ(tops(graph, order), 1U);
@@ -128,7 +129,7 @@ TEST(UpDown, WithSingleTopsEverySwitchWithCasReachesEveryOther) {
 
 TEST(UpDown, JoinedTopsOfAFullTreeCostItsLeavesNothing) {
   for (unsigned levels : {2U, 3U}) {
-    const auto fabric = fabric::generate(tree(8, levels)).value();
+    const auto fabric = fabric::generate(tree_of_levels(8, levels)).value();
     const fabric::CompactGraph graph(fabric);
     Request request;
     request.fabric = &fabric;
@@ -164,7 +165,7 @@ TEST(UpDown, EveryComponentGetsItsOwnTop) {
     EXPECT_EQ(tops(graph, with_single_tops(graph, shuffled(graph, seed))), 3U);
 }
 
-Routes routes_of(Engine engine, const fabric::Fabric& fabric, const fabric::CompactGraph& graph) {
+Routes routes_by(Engine engine, const fabric::Fabric& fabric, const fabric::CompactGraph& graph) {
   Request request;
   request.fabric = &fabric;
   request.graph = &graph;
@@ -175,9 +176,9 @@ Routes routes_of(Engine engine, const fabric::Fabric& fabric, const fabric::Comp
 
 TEST(Updn, ReachesEverythingWithoutCreditLoopsOnEveryKindOfFabric) {
   for (std::uint64_t seed : {4U, 5U})
-    for (const auto& fabric : all_kinds(seed)) {
+    for (const auto& fabric : damaged_kinds(seed)) {
       const fabric::CompactGraph graph(fabric);
-      const auto routes = routes_of(updn, fabric, graph);
+      const auto routes = routes_by(updn, fabric, graph);
       EXPECT_TRUE(routes.promises_deadlock_freedom);
       EXPECT_THAT(routes.notes, IsEmpty());
       const auto verdict = tables::verify(fabric, graph, routes.lfts);
@@ -190,7 +191,7 @@ TEST(Updn, RoutesRealFabricsCompletelyAndEvenerThanTheIncumbent) {
   for (const auto& path : judge::real_fabrics()) {
     const auto fabric = fabric::read_topology_file(path).value();
     const fabric::CompactGraph graph(fabric);
-    const auto verdict = tables::verify(fabric, graph, routes_of(updn, fabric, graph).lfts);
+    const auto verdict = tables::verify(fabric, graph, routes_by(updn, fabric, graph).lfts);
     EXPECT_EQ(verdict.unreachable, 0U) << path;
     EXPECT_EQ(verdict.credit_loop_channels, 0U) << path;
     // opensm's updn: 8,148 with 332 LIDs out of reach, and 1,830 with credit loops.
@@ -241,12 +242,12 @@ TEST(Updn, NumbersOfAnIdFileStandForGuids) {
 }
 
 TEST(Dnup, ReachesEverythingWithoutCreditLoopsOnEveryKindOfFabric) {
-  auto fabrics = all_kinds(6);
+  auto fabrics = damaged_kinds(6);
   for (const auto& path : judge::real_fabrics())
     fabrics.push_back(fabric::read_topology_file(path).value());
   for (const auto& fabric : fabrics) {
     const fabric::CompactGraph graph(fabric);
-    const auto routes = routes_of(dnup, fabric, graph);
+    const auto routes = routes_by(dnup, fabric, graph);
     EXPECT_TRUE(routes.promises_deadlock_freedom);
     const auto verdict = tables::verify(fabric, graph, routes.lfts);
     EXPECT_EQ(verdict.unreachable, 0U);
@@ -262,16 +263,16 @@ TEST(Dnup, OrdersSwitchesOfOneRankByHowCentralTheyAre) {
 }
 
 TEST(UpDown, LoadsOfFullTreesAreAsLowAsTheyCanBe) {
-  const auto fabric = fabric::generate(tree(16, 3)).value();  // 1,024 endpoints
+  const auto fabric = fabric::generate(tree_of_levels(16, 3)).value();  // 1,024 endpoints
   const fabric::CompactGraph graph(fabric);
   for (Engine engine : {updn, dnup})
-    EXPECT_EQ(tables::verify(fabric, graph, routes_of(engine, fabric, graph).lfts).load_max,
+    EXPECT_EQ(tables::verify(fabric, graph, routes_by(engine, fabric, graph).lfts).load_max,
               1024U - 8);
 }
 
 // Without its middle switch a pod is far from half of the tops, farther than from their children.
 TEST(FindRoots, AreTheTopsOfATreeThatLostAMiddleSwitch) {
-  auto kind = tree(8, 3);
+  auto kind = tree_of_levels(8, 3);
   kind.pods = 3;
   kind.oversubscription = 3;
   auto fabric = fabric::generate(kind).value();
@@ -296,7 +297,7 @@ TEST(FindRoots, AreTheTopsOfTreesAndOneSwitchOfATorus) {
     for (double missing : {0.0, 10.0}) {
       fabric::GenerateCommon common;
       common.missing_links_percent = missing;
-      const auto fabric = fabric::generate(tree(12, levels), common).value();
+      const auto fabric = fabric::generate(tree_of_levels(12, levels), common).value();
       const fabric::CompactGraph graph(fabric);
       const auto roots = find_roots(graph);
       EXPECT_EQ(roots.size(), levels == 2 ? 6U : 36U);

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 using wire::NodeType;
 
 /// 8 leaves with 4 hosts each and 4 spines.
-Fabric tree() {
+Fabric eight_leaves() {
   fabric::FatTree kind;
   kind.radix = 8;
   return fabric::generate(kind, {}).value();
@@ -31,17 +31,17 @@ std::string guid(const Fabric& f, NodeType type, std::size_t i) {
   return to_string(f.node(nth(f, type, i)).guid);
 }
 std::string complaint(const std::string& word, ErrorKind kind = ErrorKind::Usage) {
-  Fabric f = tree();
+  Fabric f = eight_leaves();
   const auto taken = take_away(f, {{word}});
   EXPECT_FALSE(taken.has_value());
-  EXPECT_EQ(topology_text(f), topology_text(tree()));
+  EXPECT_EQ(topology_text(f), topology_text(eight_leaves()));
   if (taken) return {};
   EXPECT_EQ(taken.error().kind, kind);
   return taken.error().message;
 }
 
 TEST(WhatIf, ASwitchGoesWithItsLinksAndTheHostsThatHungFromItAlone) {
-  Fabric f = tree();
+  Fabric f = eight_leaves();
   fabric::NodeIndex leaf = 0;
   while (!f.node(leaf).is_switch() || f.node(f.port(leaf, 1).peer.node).is_switch()) ++leaf;
   const std::size_t nodes = f.nodes().size();
@@ -63,7 +63,7 @@ TEST(WhatIf, ASwitchGoesWithItsLinksAndTheHostsThatHungFromItAlone) {
 }
 
 TEST(WhatIf, ALinkIsNamedByEitherEndAndGoesOnce) {
-  Fabric f = tree();
+  Fabric f = eight_leaves();
   const auto host = nth(f, NodeType::ChannelAdapter, 0);
   const auto far = f.port(host, 1).peer;
   const std::string one = to_string(f.node(host).guid) + ":1";
@@ -76,7 +76,7 @@ TEST(WhatIf, ALinkIsNamedByEitherEndAndGoesOnce) {
 }
 
 TEST(WhatIf, DamageTakesAShareOfTheLinksBetweenSwitchesBySeed) {
-  Fabric a = tree(), b = tree(), c = tree();
+  Fabric a = eight_leaves(), b = eight_leaves(), c = eight_leaves();
   const auto taken = take_away(a, {{}, 25, 1});
   ASSERT_TRUE(taken);
   EXPECT_EQ(taken->links, 8U);  // of 32
@@ -87,7 +87,7 @@ TEST(WhatIf, DamageTakesAShareOfTheLinksBetweenSwitchesBySeed) {
   ASSERT_TRUE(take_away(c, {{}, 25, 2}));
   EXPECT_EQ(topology_text(a), topology_text(b));
   EXPECT_NE(topology_text(a), topology_text(c));
-  Fabric d = tree();
+  Fabric d = eight_leaves();
   EXPECT_EQ(take_away(d, {{}, 0.01, 1})->links, 1U);  // damage is never nothing
   EXPECT_EQ(take_away(d, {{}, 100, 1})->links, 31U);
 }
@@ -95,7 +95,7 @@ TEST(WhatIf, DamageTakesAShareOfTheLinksBetweenSwitchesBySeed) {
 TEST(WhatIf, WordsThatMeanNothingOrTooMuchAreRefusedAndNothingGoes) {
   EXPECT_EQ(complaint("leaf-99", ErrorKind::NotFound),
             "cannot take 'leaf-99' away: no node is named 'leaf-99'");
-  const Fabric f = tree();
+  const Fabric f = eight_leaves();
   const std::string host = guid(f, NodeType::ChannelAdapter, 0);
   EXPECT_THAT(complaint(host),
               HasSubstr("is a host; name a switch, or a link of the host by one of "
@@ -105,14 +105,14 @@ TEST(WhatIf, WordsThatMeanNothingOrTooMuchAreRefusedAndNothingGoes) {
   const std::string sw = guid(f, NodeType::Switch, 0);
   EXPECT_THAT(complaint(sw + ":0"), HasSubstr("is the switch itself, not a link"));
 
-  Fabric twins = tree();
+  Fabric twins = eight_leaves();
   for (const std::size_t i : {0U, 1U})
     twins.node(nth(twins, NodeType::Switch, i)).description = "x";
   const auto taken = take_away(twins, {{"x"}});
   ASSERT_FALSE(taken);
   EXPECT_THAT(taken.error().message, HasSubstr(guid(twins, NodeType::Switch, 1)));
 
-  Fabric bare = tree();
+  Fabric bare = eight_leaves();
   ASSERT_TRUE(take_away(bare, {{sw + ":1"}}));
   const auto again = take_away(bare, {{sw + ":1"}});
   ASSERT_FALSE(again);

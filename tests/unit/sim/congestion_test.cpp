@@ -11,7 +11,6 @@ namespace attr = wire::attr;
 namespace map = wire::congestion_map;
 
 constexpr Lid kSwitch{1}, kHost{7};
-constexpr std::uint16_t kNoAnswer = 0xFFFF;
 
 class Congestion : public ::testing::Test {
  protected:

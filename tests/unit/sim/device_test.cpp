@@ -13,8 +13,6 @@ namespace {
 namespace attr = wire::attr;
 using testing::HasSubstr;
 
-constexpr std::uint16_t kNoAnswer = 0xFFFF;
-
 class Device : public testing::Test {
  protected:
   Device() : model(small_fabric()), hand(model) { bring_up(hand); }

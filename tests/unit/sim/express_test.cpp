@@ -89,8 +89,6 @@ class Lab {
   Hand hand_;
 };
 
-constexpr Lid kLidH2{7}, kLidH3{8}, kLidS2{2};
-
 TEST(Express, OneEventBringsAGmpAllTheWay) {
   const std::vector<Arrived> there{{{kH2, 1}, 1}};
   Lab express(false), slow(true);

@@ -14,7 +14,6 @@ namespace attr = wire::attr;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-constexpr Lid kLidS1{1}, kLidS2{2}, kLidH1{5}, kLidH2{7};
 constexpr double kEdr = 100;  // Gb/s of 4x EDR
 
 class ModelFlows : public testing::Test {

@@ -9,7 +9,6 @@ namespace {
 
 namespace attr = wire::attr;
 
-constexpr Lid kLidS1{1}, kLidH2{7};
 constexpr std::uint64_t kMadWords = 72;
 
 class Lanes : public testing::Test {

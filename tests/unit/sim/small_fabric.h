@@ -21,6 +21,10 @@ using wire::Method;
 using wire::MgmtClass;
 
 inline constexpr NodeIndex kS1 = 0, kS2 = 1, kH1 = 2, kH2 = 3, kH3 = 4;
+/// What bring_up gives them.
+inline constexpr Lid kLidS1{1}, kLidS2{2}, kLidH1{5}, kLidH2{7}, kLidH3{8};
+/// In place of the status of an answer that does not come.
+inline constexpr std::uint16_t kNoAnswer = 0xFFFF;
 
 inline fabric::Fabric small_fabric(LinkSpeed speed = LinkSpeed::Edr) {
   fabric::Fabric f;
@@ -92,12 +96,12 @@ class Hand {
     EXPECT_EQ(reply->mad.status(), 0);
     return wire::body<T>(reply->mad);
   }
-  /// Status of the answer; 0xFFFF when there was none.
+  /// Status of the answer, or kNoAnswer.
   template <class T>
   std::uint16_t set(const Hops& hops, std::uint16_t attribute, std::uint32_t modifier,
                     const T& body, std::uint64_t m_key = 0) {
     const auto reply = directed(hops, Method::Set, attribute, modifier, &body, m_key);
-    return reply ? reply->mad.status() : std::uint16_t{0xFFFF};
+    return reply ? reply->mad.status() : kNoAnswer;
   }
   wire::PortInfo port_info(const Hops& hops, unsigned port) {
     return get<wire::PortInfo>(hops, wire::attr::kPortInfo, port);
@@ -108,7 +112,7 @@ class Hand {
                          std::uint64_t m_key = 0) {
     const auto before = directed(hops, Method::Get, wire::attr::kPortInfo, port,
                                  static_cast<const wire::NodeInfo*>(nullptr), m_key);
-    if (!before) return 0xFFFF;
+    if (!before) return kNoAnswer;
     auto info = wire::body<wire::PortInfo>(before->mad);
     info.port_state = wire::PortState::NoChange;
     info.port_physical_state = wire::PhysState::NoChange;

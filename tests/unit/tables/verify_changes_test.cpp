@@ -15,18 +15,18 @@ namespace {
 
 using fabric::SwitchIndex;
 
-VerifyOptions strict() {
+VerifyOptions strict_without_loads() {
   VerifyOptions options;
   options.credit_loops_are_must = true;
   options.loads = false;
   return options;
 }
 
-LinearTables minhop(const fabric::Fabric& fabric, const fabric::CompactGraph& graph) {
+LinearTables routed_by_minhop(const fabric::Fabric& fabric, const fabric::CompactGraph& graph) {
   return route::find_engine("minhop")->compute({&fabric, &graph, {}, nullptr})->lfts;
 }
 
-fabric::Fabric tree(unsigned radix) {
+fabric::Fabric three_levels(unsigned radix) {
   fabric::FatTree kind;
   kind.levels = 3;
   kind.radix = radix;
@@ -52,12 +52,12 @@ void expect_same(const Verdict& a, const Verdict& b, const std::string& what) {
 }
 
 TEST(VerifyChanges, ARerouteAroundACableIsProvedByItsDifference) {
-  auto fabric = tree(8);
-  Verifier verifier(strict());
+  auto fabric = three_levels(8);
+  Verifier verifier(strict_without_loads());
   LinearTables tables;
   {
     const fabric::CompactGraph graph(fabric);
-    tables = minhop(fabric, graph);
+    tables = routed_by_minhop(fabric, graph);
     EXPECT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
     EXPECT_FALSE(verifier.by_difference());
     fabric.disconnect(cables(graph).front());
@@ -73,7 +73,7 @@ TEST(VerifyChanges, ARerouteAroundACableIsProvedByItsDifference) {
 /// The tables of `graph`, and what is new in them.
 std::vector<EntryChange> rerouted(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                                   LinearTables& tables) {
-  LinearTables fresh = minhop(fabric, graph);
+  LinearTables fresh = routed_by_minhop(fabric, graph);
   std::vector<EntryChange> changes;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (std::uint16_t lid = 0; lid < fresh.lid_count(); ++lid)
@@ -87,8 +87,8 @@ TEST(VerifyChanges, AFabricThatFallsApartIsProvedByItsDifferenceAndOneThatGrowsT
   auto apart = whole;
   cut(apart, [](SwitchIndex a, SwitchIndex b) { return a < 3 && b >= 3; });
   const fabric::CompactGraph graph(whole), split(apart);
-  Verifier verifier(strict());
-  LinearTables tables = minhop(whole, graph);
+  Verifier verifier(strict_without_loads());
+  LinearTables tables = routed_by_minhop(whole, graph);
   EXPECT_EQ(verifier.verify(whole, graph, tables).pairs, 6 * 12U);
 
   auto changes = rerouted(apart, split, tables);
@@ -97,7 +97,7 @@ TEST(VerifyChanges, AFabricThatFallsApartIsProvedByItsDifferenceAndOneThatGrowsT
   EXPECT_TRUE(verifier.by_difference());
   EXPECT_EQ(verdict.pairs, 36U);
   EXPECT_EQ(verdict.pairs_apart, 36U);
-  expect_same(verdict, verify(apart, split, tables, strict()), "apart");
+  expect_same(verdict, verify(apart, split, tables, strict_without_loads()), "apart");
 
   // Joined again, with tables that do not know it yet.
   verdict = verifier.verify_changes(whole, graph, tables, {});
@@ -110,8 +110,8 @@ TEST(VerifyChanges, ACircleOfALidInAnotherPieceIsFound) {
   auto fabric = fabric::generate(fabric::Grid{{4}, false, 1, 1}).value();
   cut(fabric, [](SwitchIndex a, SwitchIndex b) { return a < 2 && b >= 2; });
   const fabric::CompactGraph graph(fabric);
-  Verifier verifier(strict());
-  LinearTables tables = minhop(fabric, graph);
+  Verifier verifier(strict_without_loads());
+  LinearTables tables = routed_by_minhop(fabric, graph);
   EXPECT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
   const auto& d = graph.destinations();
   const auto far = std::find_if(d.begin(), d.end(), [&](const auto& x) { return x.leaf == 3; });
@@ -130,12 +130,12 @@ TEST(VerifyChanges, ACircleOfALidInAnotherPieceIsFound) {
 }
 
 TEST(VerifyChanges, AnEntryThatStillNamesADeadPortIsFound) {
-  auto fabric = tree(8);
-  Verifier verifier(strict());
+  auto fabric = three_levels(8);
+  Verifier verifier(strict_without_loads());
   LinearTables tables;
   {
     const fabric::CompactGraph graph(fabric);
-    tables = minhop(fabric, graph);
+    tables = routed_by_minhop(fabric, graph);
     EXPECT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
     fabric.disconnect(cables(graph).front());
   }
@@ -159,8 +159,8 @@ TEST(VerifyChanges, ACreditLoopOfNewAndOldEntriesIsFound) {
   for (const auto& d : graph.destinations())
     for (SwitchIndex s = 0; s < 6; ++s)
       tables.set(s, d.lid, s == d.leaf ? d.port : port(s, d.leaf > s ? s + 1 : s - 1));
-  const LinearTables target = minhop(fabric, graph);
-  Verifier verifier(strict());
+  const LinearTables target = routed_by_minhop(fabric, graph);
+  Verifier verifier(strict_without_loads());
   ASSERT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
   bool closed = false;
   for (const auto& d : graph.destinations()) {
@@ -171,7 +171,8 @@ TEST(VerifyChanges, ACreditLoopOfNewAndOldEntriesIsFound) {
       changes.push_back({s, d.lid});
     }
     const Verdict verdict = verifier.verify_changes(fabric, graph, tables, changes);
-    expect_same(verdict, verify(fabric, graph, tables, strict()), std::to_string(d.lid.value));
+    expect_same(verdict, verify(fabric, graph, tables, strict_without_loads()),
+                std::to_string(d.lid.value));
     closed |= verdict.credit_loop_channels != 0;
   }
   EXPECT_TRUE(closed);
@@ -179,7 +180,7 @@ TEST(VerifyChanges, ACreditLoopOfNewAndOldEntriesIsFound) {
 
 TEST(VerifyChanges, SaysWhatTheFullCheckSays) {
   const std::pair<const char*, fabric::Fabric> fabrics[] = {
-      {"tree", tree(6)},
+      {"tree", three_levels(6)},
       {"dragonfly+", fabric::generate(fabric::DragonflyPlus{3, 2, 2, 2, 2}).value()},
       {"ring", fabric::generate(fabric::Grid{{5}, true, 2, 1}).value()},
       {"hyperx", fabric::generate(fabric::HyperX{{3, 3}, 2, 1}).value()}};
@@ -188,9 +189,9 @@ TEST(VerifyChanges, SaysWhatTheFullCheckSays) {
     for (unsigned seed = 1; seed <= 6; ++seed) {
       std::mt19937 random(seed);
       auto fabric = whole;
-      Verifier verifier(strict());
+      Verifier verifier(strict_without_loads());
       fabric::CompactGraph graph(fabric);
-      LinearTables tables = minhop(fabric, graph);
+      LinearTables tables = routed_by_minhop(fabric, graph);
       verifier.verify(fabric, graph, tables);
       for (int step = 0; step < 8; ++step) {
         std::vector<EntryChange> changes;
@@ -214,12 +215,12 @@ TEST(VerifyChanges, SaysWhatTheFullCheckSays) {
             std::string(name) + ", seed " + std::to_string(seed) + ", step " + std::to_string(step);
         const Verdict verdict = verifier.verify_changes(fabric, graph, tables, changes);
         by_difference += verifier.by_difference();
-        expect_same(verdict, verify(fabric, graph, tables, strict()), what);
+        expect_same(verdict, verify(fabric, graph, tables, strict_without_loads()), what);
         // Whatever was broken is mended for the next step.
         if (step % 3 == 2) {
           changes = patch(graph, tables);
           expect_same(verifier.verify_changes(fabric, graph, tables, changes),
-                      verify(fabric, graph, tables, strict()), what + ", mended");
+                      verify(fabric, graph, tables, strict_without_loads()), what + ", mended");
         }
       }
     }
@@ -228,10 +229,10 @@ TEST(VerifyChanges, SaysWhatTheFullCheckSays) {
 }
 
 TEST(VerifyChanges, ANewHostAndAMovedOneAreFollowed) {
-  auto fabric = tree(6);
+  auto fabric = three_levels(6);
   fabric::CompactGraph graph(fabric);
-  LinearTables tables = minhop(fabric, graph);
-  Verifier verifier(strict());
+  LinearTables tables = routed_by_minhop(fabric, graph);
+  Verifier verifier(strict_without_loads());
   ASSERT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
   // Two hosts change places: the tables are not told at first.
   std::vector<fabric::PortRef> hosts;
@@ -242,7 +243,7 @@ TEST(VerifyChanges, ANewHostAndAMovedOneAreFollowed) {
   graph = fabric::CompactGraph(fabric);
   EXPECT_FALSE(verifier.verify_changes(fabric, graph, tables, {}).must_ok());
 
-  tables = minhop(fabric, graph);
+  tables = routed_by_minhop(fabric, graph);
   ASSERT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
   std::swap(fabric.port(hosts.front()).lid, fabric.port(hosts.back()).lid);
   fabric.reindex();

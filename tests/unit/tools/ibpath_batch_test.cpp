@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <random>
-#include <sstream>
 
+#include "tests/unit/tools/ibpath_golden.h"
 #include "tools/ibpath/batch.h"
 #include "tools/ibpath/report.h"
 
@@ -15,6 +14,7 @@ namespace ibpath {
 namespace {
 
 using ib::Lid;
+using test::golden;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -185,13 +185,6 @@ TEST(PathBatch, AnSaThatStaysBusyIsAnErrorInTheEnd) {
   }
   EXPECT_EQ(rests, 10U);
   EXPECT_THAT(errors, ElementsAre(HasSubstr("busy")));
-}
-
-std::string golden(const std::string& name) {
-  std::ifstream file(std::string(IBKIT_SOURCE_DIR) + "/tests/golden/ibpath/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 TEST(PathBatch, TextAndJsonAreAsInTheFiles) {

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "libdiag/wire/rates.h"
+#include "tests/unit/tools/ibpath_golden.h"
 #include "tools/ibpath/explain.h"
 
 namespace ibpath {
@@ -17,14 +15,8 @@ using ib::PKey;
 using ib::wire::LinkSpeed;
 using ib::wire::LinkWidth;
 using ib::wire::PortInfo;
+using test::golden;
 using testing::HasSubstr;
-
-std::string golden(const std::string& name) {
-  std::ifstream file(std::string(IBKIT_SOURCE_DIR) + "/tests/golden/ibpath/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 PortInfo port(LinkSpeed speed, std::uint8_t mtu, std::uint8_t mtu_cap) {
   PortInfo p;

@@ -5,12 +5,11 @@
 #include <infiniband/mad.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <set>
-#include <sstream>
 
 #include "libdiag/base/text.h"
+#include "tests/unit/tools/ibpath_golden.h"
 #include "tools/ibpath/paths.h"
 #include "tools/ibpath/port_info_text.h"
 #include "tools/ibpath/record_command.h"
@@ -25,13 +24,7 @@ using ib::Guid;
 using ib::Lid;
 using ib::wire::PathRecord;
 using ib::wire::Selector;
-
-std::string golden(const std::string& name) {
-  std::ifstream file(std::string(IBKIT_SOURCE_DIR) + "/tests/golden/ibpath/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using test::golden;
 
 std::vector<PathRecord> two_paths() {
   PathRecord unicast;

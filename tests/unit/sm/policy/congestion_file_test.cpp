@@ -5,15 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "sm/policy/congestion_values.h"
+#include "tests/unit/sm/policy/broken.h"
 
 namespace sm::policy {
 namespace {
 
 using ib::wire::CongestionDelay;
+using test::Broken;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<std::string> complaints(std::string_view text) {
+std::vector<std::string> congestion_complaints(std::string_view text) {
   std::vector<std::string> lines;
   for (const auto& d : read_congestion_file(text, "cc").diagnostics) lines.push_back(to_string(d));
   return lines;
@@ -75,15 +77,10 @@ TEST(CongestionFile, ATableMayBeOneValueAndZeroIsComputed) {
   EXPECT_EQ(settings("cct 1 2 3\n").table, settings("cct 1,2,3\n").table);
 }
 
-struct Broken {
-  std::string_view text, message;
-};
-void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.text; }
-
 class BrokenCongestionFile : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenCongestionFile, SaysWhereAndWhatWasExpected) {
-  EXPECT_THAT(complaints(GetParam().text), ElementsAre(std::string(GetParam().message)));
+  EXPECT_THAT(congestion_complaints(GetParam().text), ElementsAre(std::string(GetParam().message)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -134,7 +131,7 @@ TEST(CongestionFile, ATableHas128Entries) {
   std::string text = "cct 1";
   for (int i = 0; i < 126; ++i) text += ",1";
   EXPECT_EQ(settings(text).table.size(), 128U);
-  EXPECT_THAT(complaints(text + ",1"),
+  EXPECT_THAT(congestion_complaints(text + ",1"),
               ElementsAre("cc:1:259: error: expected at most 127 entries: a table has 128, the "
                           "first of which is always 0"));
 }

@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/sm/policy/set_of.h"
+
 namespace sm::policy {
 namespace {
 
+using test::set_of;
 using testing::ElementsAre;
-
-QosSet& set_of(QosSets& sets, QosKind kind) { return sets[static_cast<std::size_t>(kind)]; }
 
 class DroppedLevels : public testing::Test {
  protected:

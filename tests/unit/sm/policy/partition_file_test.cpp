@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/sm/policy/broken.h"
+
 namespace sm::policy {
 namespace {
 
+using test::Broken;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using Kind = Selector::Kind;
@@ -17,7 +20,7 @@ std::vector<std::string> said(const PartitionFile& file) {
   for (const auto& d : file.diagnostics) lines.push_back(to_string(d));
   return lines;
 }
-std::vector<std::string> complaints(std::string_view text) {
+std::vector<std::string> partition_complaints(std::string_view text) {
   return said(read_partition_file(text, "p"));
 }
 PartitionDefinition only(std::string_view text) {
@@ -78,30 +81,30 @@ TEST(PartitionFile, ListsAndHeadersMayBeWrapped) {
 }
 
 TEST(PartitionFile, AMissingCommaAtALineEndAndAMissingSemicolonAreTakenWithAWarning) {
-  EXPECT_THAT(complaints("A=1 : 0x1\n0x2\n"),
+  EXPECT_THAT(partition_complaints("A=1 : 0x1\n0x2\n"),
               ElementsAre("p:1:7: warning: a ',' is missing behind this member",
                           "p:3:1: warning: the definition of line 1 does not end with ';'"));
 }
 
 TEST(PartitionFile, AFileThatIsCutIsRefused) {
-  EXPECT_THAT(complaints("A=1 : 0x1, ALL"),
+  EXPECT_THAT(partition_complaints("A=1 : 0x1, ALL"),
               ElementsAre("p:1:15: error: the definition of line 1 does not end with ';', nor the "
                           "last line with a line end: the file may be cut"));
 }
 
 TEST(PartitionFile, ADefinitionHasANameOrAKey) {
-  EXPECT_THAT(complaints(", ipoib : ALL;"),
+  EXPECT_THAT(partition_complaints(", ipoib : ALL;"),
               ElementsAre("p:1:1: error: this definition has neither a name nor a P_Key; write one "
                           "of them before this"));
 }
 
 TEST(PartitionFile, TwoMembersOnALineNeedAComma) {
-  EXPECT_THAT(complaints("A=1 : 0x1 0x2;"),
+  EXPECT_THAT(partition_complaints("A=1 : 0x1 0x2;"),
               ElementsAre("p:1:11: error: expected ',' or ';' after a member, got '0x2'"));
 }
 
 TEST(PartitionFile, AForgottenSemicolonIsNamedWhereTheNextDefinitionBegins) {
-  EXPECT_THAT(complaints("A=1 : 0x1=full\nB=0x2 : ALL ;"),
+  EXPECT_THAT(partition_complaints("A=1 : 0x1=full\nB=0x2 : ALL ;"),
               testing::Contains("p:2:3: error: expected full, limited or both, got '0x2'; if a "
                                 "definition begins here, a ';' is missing before it"));
 }
@@ -150,13 +153,9 @@ TEST(PartitionFile, ReadsMgidLines) {
   EXPECT_EQ(d.members.size(), 2U);
 }
 
-struct Broken {
-  std::string_view text, message;
-};
-void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.text; }
 class PartitionFileError : public testing::TestWithParam<Broken> {};
 TEST_P(PartitionFileError, IsNamedWithItsPlace) {
-  EXPECT_THAT(complaints(GetParam().text), testing::Contains(GetParam().message));
+  EXPECT_THAT(partition_complaints(GetParam().text), testing::Contains(GetParam().message));
 }
 INSTANTIATE_TEST_SUITE_P(
     Each, PartitionFileError,
@@ -200,7 +199,8 @@ INSTANTIATE_TEST_SUITE_P(
                "p:1:12: error: an mgid entry begins a line of its own"}));
 
 TEST(PartitionFile, EveryErrorIsFoundAtOnce) {
-  const auto lines = complaints("A=0 : ALL;\nB=2, sl=99 : ALL;\nC=3 : ALL;\nD=4 : ALL=x;\n");
+  const auto lines =
+      partition_complaints("A=0 : ALL;\nB=2, sl=99 : ALL;\nC=3 : ALL;\nD=4 : ALL=x;\n");
   EXPECT_EQ(lines.size(), 3U) << testing::PrintToString(lines);
 }
 

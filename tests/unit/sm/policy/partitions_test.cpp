@@ -28,13 +28,13 @@ Read read(std::string_view text) {
   return read(text, keys);
 }
 
-const EndPortFacts kSm{ib::Guid{1}, EndPortKind::Ca, "head", 1, true};
+const EndPortFacts kHead{ib::Guid{1}, EndPortKind::Ca, "head", 1, true};
 const EndPortFacts kHost{ib::Guid{2}, EndPortKind::Ca, "host", 1, false};
 const EndPortFacts kSwitch{ib::Guid{3}, EndPortKind::Switch, "leaf", 0, false};
 
 std::vector<std::vector<std::uint16_t>> keys_of(const Partitions& partitions,
                                                 const MembershipOptions& options = {}) {
-  const EndPortFacts ports[] = {kSm, kHost, kSwitch};
+  const EndPortFacts ports[] = {kHead, kHost, kSwitch};
   std::vector<std::vector<std::uint16_t>> out;
   for (const auto& port : port_partitions(partitions, ports, options)) {
     auto& keys = out.emplace_back();
@@ -197,7 +197,7 @@ TEST(Partitions, ANodeIsFoundByItsDescriptionAndByTheNameThatTheMapHas) {
   const auto r = read("A=0x10 : \"host\";\nB=0x11 : \"rack 7\";\nC=0x12 : \"rack 7\"/P2;");
   EndPortFacts host = kHost;
   host.map_name = "rack 7";
-  const EndPortFacts ports[] = {kSm, host};
+  const EndPortFacts ports[] = {kHead, host};
   const auto keys = port_partitions(r.partitions, ports);
   EXPECT_THAT(keys[0], testing::SizeIs(1));
   ASSERT_THAT(keys[1], testing::SizeIs(3));

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/sm/policy/broken.h"
+
 namespace sm::policy {
 namespace {
 
+using test::Broken;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -16,7 +19,7 @@ std::vector<std::string> said(const QosFile& file) {
   for (const auto& d : file.diagnostics) lines.push_back(to_string(d));
   return lines;
 }
-std::vector<std::string> complaints(std::string_view text) {
+std::vector<std::string> qos_complaints(std::string_view text) {
   return said(read_qos_file(text, "q"));
 }
 template <class T>
@@ -166,7 +169,7 @@ TEST(QosFile, ARangeOfAllNumbersIsOneInterval) {
 
 TEST(QosFile, ATargetRuleBeforeOthersIsWarnedOf) {
   EXPECT_THAT(
-      complaints("qos-ulps\ndefault : 0\nsrp, target-port-guid 0x1 : 5\nsdp : 1\nend-qos-ulps"),
+      qos_complaints("qos-ulps\ndefault : 0\nsrp, target-port-guid 0x1 : 5\nsdp : 1\nend-qos-ulps"),
       ElementsAre("q:3:1: warning: this rule matches every application's requests for its "
                   "ports and so hides later rules from them ('sdp : 1' in line 4); put it "
                   "last"));
@@ -174,12 +177,12 @@ TEST(QosFile, ATargetRuleBeforeOthersIsWarnedOf) {
 
 TEST(QosFile, LinesOfQosSetupHaveNoEffectAndThatIsSaid) {
   EXPECT_THAT(
-      complaints("qos-setup\nvlarb-tables\nend-vlarb-tables\nend-qos-setup"),
+      qos_complaints("qos-setup\nvlarb-tables\nend-vlarb-tables\nend-qos-setup"),
       ElementsAre(testing::StartsWith("q:1:1: warning: qos-setup is read and has no effect")));
 }
 
 TEST(QosFile, TheLevelDefaultHoldsBeforeTheDefaultLine) {
-  const auto lines = complaints(
+  const auto lines = qos_complaints(
       "qos-levels\nqos-level\nname: default\nsl: "
       "2\nend-qos-level\nend-qos-levels\nqos-ulps\ndefault : "
       "1\nend-qos-ulps");
@@ -188,13 +191,9 @@ TEST(QosFile, TheLevelDefaultHoldsBeforeTheDefaultLine) {
                           "never used"));
 }
 
-struct Broken {
-  std::string_view text, message;
-};
-void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.text; }
 class QosFileError : public testing::TestWithParam<Broken> {};
 TEST_P(QosFileError, IsNamedWithItsPlace) {
-  EXPECT_THAT(complaints(GetParam().text), testing::Contains(GetParam().message));
+  EXPECT_THAT(qos_complaints(GetParam().text), testing::Contains(GetParam().message));
 }
 INSTANTIATE_TEST_SUITE_P(
     Each, QosFileError,

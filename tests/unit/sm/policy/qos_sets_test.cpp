@@ -4,14 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/sm/policy/set_of.h"
+
 namespace sm::policy {
 namespace {
 
+using test::set_of;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-QosSet& set_of(QosSets& sets, QosKind kind) { return sets[static_cast<std::size_t>(kind)]; }
 
 TEST(QosSets, NothingSaidIsWhatIsBuiltIn) {
   for (const QosKind kind : {QosKind::General, QosKind::Ca, QosKind::SwitchToSwitch}) {

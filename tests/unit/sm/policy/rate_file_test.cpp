@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/sm/policy/broken.h"
+
 namespace sm::policy {
 namespace {
 
+using test::Broken;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -16,7 +19,7 @@ std::vector<std::string> said(const RateFile& file) {
   for (const auto& d : file.diagnostics) lines.push_back(to_string(d));
   return lines;
 }
-std::vector<std::string> complaints(std::string_view text) {
+std::vector<std::string> rate_complaints(std::string_view text) {
   return said(read_rate_file(text, "r"));
 }
 
@@ -54,13 +57,9 @@ TEST(RateFile, TheTwoKeywordsAloneLimitNothing) {
   EXPECT_EQ(file.others, SlRates{});
 }
 
-struct Broken {
-  std::string_view text, message;
-};
-void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.text; }
 class RateFileError : public testing::TestWithParam<Broken> {};
 TEST_P(RateFileError, IsNamedWithItsPlace) {
-  EXPECT_THAT(complaints(GetParam().text), ElementsAre(GetParam().message));
+  EXPECT_THAT(rate_complaints(GetParam().text), ElementsAre(GetParam().message));
 }
 INSTANTIATE_TEST_SUITE_P(
     Each, RateFileError,

@@ -27,7 +27,7 @@ namespace multi = multi_path_bit;
 namespace rmpp = ib::mad::rmpp;
 namespace status = ib::wire::status;
 
-constexpr std::uint64_t kCounts = bit(multi::kSgidCount) | bit(multi::kDgidCount);
+constexpr std::uint64_t kBothCounts = bit(multi::kSgidCount) | bit(multi::kDgidCount);
 constexpr std::uint64_t kGids = bit(path_bit::kSgid) | bit(path_bit::kDgid);
 
 class SaMulti : public ::testing::Test {
@@ -112,7 +112,7 @@ class SaMulti : public ::testing::Test {
 
 TEST_F(SaMulti, EverySourceToEveryDestinationInSegmentsBothWays) {
   const auto sources = gids(0, 9), destinations = gids(9, 7);
-  const auto found = paths({}, kCounts, sources, destinations);
+  const auto found = paths({}, kBothCounts, sources, destinations);
   std::set<std::pair<Gid, Gid>> pairs;
   for (const auto& path : found) {
     pairs.emplace(path.sgid, path.dgid);
@@ -133,7 +133,7 @@ TEST_F(SaMulti, EverySourceToEveryDestinationInSegmentsBothWays) {
 
 /// Without the RMPP flag, as infiniband-diags sends it.
 TEST_F(SaMulti, InOneMadWithoutTheFlag) {
-  auto packet = request({}, kCounts, gids(0, 5), gids(5, 6));
+  auto packet = request({}, kBothCounts, gids(0, 5), gids(5, 6));
   ASSERT_THAT(packet.more, IsEmpty()) << "eleven GIDs are the most that fit";
   ib::wire::encode(RmppHeader{}, packet.mad.bytes.data());
   const auto records = read_table<PathRecord>(bench.ask_table(packet));
@@ -145,19 +145,21 @@ TEST_F(SaMulti, CountsAtTheirLimits) {
   for (const std::size_t count : {1U, 11U, 12U, 127U, 128U, 254U, 255U}) {
     SCOPED_TRACE(count);
     // The bench has 16 hosts; whoever is named again is the same end.
-    const auto found = paths({}, kCounts, gids(0, count), gids(1, 1));
+    const auto found = paths({}, kBothCounts, gids(0, count), gids(1, 1));
     EXPECT_EQ(found.size(), std::min<std::size_t>(count, 16));
     auto last_is_nobody = gids(0, count);
     last_is_nobody.back() = Gid::from(ib::kDefaultSubnetPrefix, Guid{0x77});
-    EXPECT_EQ(status_of(request({}, kCounts, last_is_nobody, gids(1, 1))), status::kSaInvalidGid);
+    EXPECT_EQ(status_of(request({}, kBothCounts, last_is_nobody, gids(1, 1))),
+              status::kSaInvalidGid);
     MultiPathRecord one;
     one.numb_path = 1;
-    EXPECT_THAT(paths(one, kCounts | bit(multi::kNumbPath), gids(0, 1), gids(1, count)), SizeIs(1));
+    EXPECT_THAT(paths(one, kBothCounts | bit(multi::kNumbPath), gids(0, 1), gids(1, count)),
+                SizeIs(1));
   }
-  EXPECT_THAT(paths({}, kCounts, gids(0, 255), gids(0, 255)), SizeIs(127)) << "8 KB of GIDs";
-  EXPECT_EQ(status_of(request({}, kCounts, {}, gids(0, 1))), status::kSaReqInvalid);
-  EXPECT_EQ(status_of(request({}, kCounts, gids(0, 1), {})), status::kSaReqInvalid);
-  EXPECT_EQ(status_of(request({}, kCounts, {}, {})), status::kSaReqInvalid);
+  EXPECT_THAT(paths({}, kBothCounts, gids(0, 255), gids(0, 255)), SizeIs(127)) << "8 KB of GIDs";
+  EXPECT_EQ(status_of(request({}, kBothCounts, {}, gids(0, 1))), status::kSaReqInvalid);
+  EXPECT_EQ(status_of(request({}, kBothCounts, gids(0, 1), {})), status::kSaReqInvalid);
+  EXPECT_EQ(status_of(request({}, kBothCounts, {}, {})), status::kSaReqInvalid);
 }
 
 /// The counts say more than came; the rest of the last segment is nobody's.
@@ -166,7 +168,7 @@ TEST_F(SaMulti, CountsBeyondTheMessage) {
                                                   {254, 1}, {255, 255}, {1, 254}, {1, 255}};
   for (const auto& [sources, destinations] : counts) {
     SCOPED_TRACE(::testing::Message() << sources << " and " << destinations);
-    auto packet = request({}, kCounts, gids(0, 1), gids(1, 2));
+    auto packet = request({}, kBothCounts, gids(0, 1), gids(1, 2));
     const auto spare = bench.gid(3);
     for (std::size_t i = 0; i < 16; ++i) packet.mad.data()[24 + 48 + i] = std::byte{spare.bytes[i]};
     auto record = ib::wire::body<MultiPathRecord>(packet.mad);
@@ -176,11 +178,11 @@ TEST_F(SaMulti, CountsBeyondTheMessage) {
     EXPECT_EQ(status_of(packet), status::kSaReqInvalid);
   }
   // A long message that is one GID short.
-  auto packet = request({}, kCounts, gids(0, 20), gids(1, 20));
+  auto packet = request({}, kBothCounts, gids(0, 20), gids(1, 20));
   bytes_ -= 16;
   EXPECT_EQ(status_of(packet), status::kSaReqInvalid);
   // Fewer than came are enough.
-  packet = request({}, kCounts, gids(0, 20), gids(1, 20));
+  packet = request({}, kBothCounts, gids(0, 20), gids(1, 20));
   auto record = ib::wire::body<MultiPathRecord>(packet.mad);
   record.sgid_count = record.dgid_count = 2;
   ib::wire::encode(record, packet.mad.data());
@@ -221,7 +223,7 @@ TEST_F(SaMulti, EveryComponent) {
   };
   for (const auto& wish : wishes) {
     SCOPED_TRACE(wish.number);
-    const auto mask = kCounts | bit(wish.number) | wish.with;
+    const auto mask = kBothCounts | bit(wish.number) | wish.with;
     const auto ask_for = [&](const M& record) {
       return ask(request(record, mask, gids(0, 1), gids(1, 1)));
     };
@@ -232,28 +234,28 @@ TEST_F(SaMulti, EveryComponent) {
       EXPECT_THAT(*read_table<PathRecord>(failed), IsEmpty());
     }
     // A value whose bit is not set is no wish.
-    EXPECT_THAT(paths(wish.fails, kCounts, gids(0, 1), gids(1, 1)), SizeIs(1));
+    EXPECT_THAT(paths(wish.fails, kBothCounts, gids(0, 1), gids(1, 1)), SizeIs(1));
   }
   // These are echoed or not compared.
   for (const unsigned n : {multi::kFlowLabel, multi::kHopLimit, multi::kTClass, multi::kQosClass,
                            multi::kReversible, multi::kSl, multi::kMtuSelector,
                            multi::kRateSelector, multi::kLifeSelector, multi::kIndependence}) {
     SCOPED_TRACE(n);
-    EXPECT_THAT(paths({}, kCounts | bit(n), gids(0, 1), gids(1, 1)), SizeIs(1));
+    EXPECT_THAT(paths({}, kBothCounts | bit(n), gids(0, 1), gids(1, 1)), SizeIs(1));
   }
   // Halves of a ServiceID, and counts that are not given.
   for (const unsigned n : {multi::kServiceIdHigh, multi::kServiceIdLow})
-    EXPECT_EQ(status_of(request({}, kCounts | bit(n), gids(0, 1), gids(1, 1))),
+    EXPECT_EQ(status_of(request({}, kBothCounts | bit(n), gids(0, 1), gids(1, 1))),
               status::kSaInsufficientComponents);
   for (const unsigned n : {multi::kSgidCount, multi::kDgidCount}) {
-    auto packet = request({}, kCounts, gids(0, 1), gids(1, 1));
-    packet.mad.set<&SaHeader::component_mask>(kCounts & ~bit(n));
+    auto packet = request({}, kBothCounts, gids(0, 1), gids(1, 1));
+    packet.mad.set<&SaHeader::component_mask>(kBothCounts & ~bit(n));
     EXPECT_EQ(status_of(packet), status::kSaInsufficientComponents);
   }
   // Bits of reserved fields, and such as no component has, ask for nothing.
   for (unsigned n = 0; n < 64; ++n) {
     if (n != 1 && n != 18 && n < 22) continue;
-    EXPECT_THAT(paths({}, kCounts | bit(n), gids(0, 1), gids(1, 1)), SizeIs(1)) << n;
+    EXPECT_THAT(paths({}, kBothCounts | bit(n), gids(0, 1), gids(1, 1)), SizeIs(1)) << n;
   }
 }
 
@@ -261,7 +263,7 @@ TEST_F(SaMulti, IndependentPathsShareNoPort) {
   MultiPathRecord two;
   two.numb_path = 2;
   two.independence_selector = 1;
-  const auto mask = kCounts | bit(multi::kNumbPath) | bit(multi::kIndependence);
+  const auto mask = kBothCounts | bit(multi::kNumbPath) | bit(multi::kIndependence);
   const auto found = paths(two, mask, {bench.gid(0), bench.gid(4)}, {bench.gid(8), bench.gid(12)});
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_NE(found[0].slid, found[1].slid);
@@ -272,14 +274,14 @@ TEST_F(SaMulti, GidsThatAreNoOnesHere) {
   const auto a = bench.gid(0), b = bench.gid(1);
   for (const Gid& gid : {Gid{}, Gid::from(ib::kDefaultSubnetPrefix, Guid{0x77}),
                          Gid::from(0xFEC0000000000000ULL, bench.host(1).guid)}) {
-    EXPECT_EQ(status_of(request({}, kCounts, {gid}, {b})), status::kSaInvalidGid);
-    EXPECT_EQ(status_of(request({}, kCounts, {a}, {b, gid})), status::kSaInvalidGid);
+    EXPECT_EQ(status_of(request({}, kBothCounts, {gid}, {b})), status::kSaInvalidGid);
+    EXPECT_EQ(status_of(request({}, kBothCounts, {a}, {b, gid})), status::kSaInvalidGid);
   }
 }
 
 TEST_F(SaMulti, OtherMethodsHaveNone) {
   for (const auto method : {Method::Get, Method::GetTable, Method::Set, Method::Delete}) {
-    const auto answer = bench.ask(bench.request(method, attr::kMultiPathRecord, kCounts));
+    const auto answer = bench.ask(bench.request(method, attr::kMultiPathRecord, kBothCounts));
     EXPECT_EQ(answer.mad.status(), status::kBadAttribute);
   }
   EXPECT_EQ(bench.ask(bench.request(Method::GetMulti, attr::kPathRecord)).mad.status(),

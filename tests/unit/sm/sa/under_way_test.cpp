@@ -11,13 +11,13 @@
 namespace sm::sa::test {
 namespace {
 
-RequestKey key_of(std::uint64_t tid) { return {tid, 1, 7, 53, 1}; }
+RequestKey key_with(std::uint64_t tid) { return {tid, 1, 7, 53, 1}; }
 
 TEST(UnderWay, AnEmptyOneHasNothing) {
   UnderWay table;
-  EXPECT_EQ(table.find(key_of(1)), nullptr);
-  table.erase(key_of(1));
-  EXPECT_EQ(table.find(key_of(1)), nullptr);
+  EXPECT_EQ(table.find(key_with(1)), nullptr);
+  table.erase(key_with(1));
+  EXPECT_EQ(table.find(key_with(1)), nullptr);
 }
 
 /// Random requests that begin, begin anew and end, beside a plain map, over growths of the table.
@@ -31,20 +31,20 @@ TEST(UnderWay, DoesWhatASimpleOneDoes) {
       // TIDs far apart, as well as counted ones, which stand side by side.
       const std::uint64_t tid = random() % 1500 * (random() % 2 == 0 ? 1 : 0x100000001);
       if (random() % 3 != 0) {
-        table.put({key_of(tid), step, step, 0});
+        table.put({key_with(tid), step, step, 0});
         known[tid] = step;
       } else {
-        table.erase(key_of(tid));
+        table.erase(key_with(tid));
         known.erase(tid);
       }
       const std::uint64_t asked = random() % 1500;
-      const auto* found = table.find(key_of(asked));
+      const auto* found = table.find(key_with(asked));
       const auto expected = known.find(asked);
       ASSERT_EQ(found != nullptr, expected != known.end());
       if (found == nullptr) continue;
       ASSERT_EQ(found->first, expected->second);
     }
-    for (const auto& [tid, step] : known) ASSERT_EQ(table.find(key_of(tid))->whole, step);
+    for (const auto& [tid, step] : known) ASSERT_EQ(table.find(key_with(tid))->whole, step);
   }
 }
 
