@@ -74,14 +74,14 @@ bool Sweep::Impl::find_suspects() {
 void Sweep::Impl::judge() {
   for (const Suspect& s : suspects) {
     const PortRef back = claim[seen.port_index(s.to)];
-    auto stands = [&](PortRef p) {
+    auto is_confirmed = [&](PortRef p) {
       const auto it = rechecked.find(p);
       return it != rechecked.end() && it->second == claim[seen.port_index(p)];
     };
     const bool to_is_switch = seen.nodes[s.to.node].info.node_type == wire::NodeType::Switch;
-    const bool same =
-        stands(s.from) && (s.to_is_down ? recheck_down.contains(s.to) && recheck_down[s.to]
-                                        : (!to_is_switch || stands(s.to)) && stands(back));
+    const bool same = is_confirmed(s.from) &&
+                      (s.to_is_down ? recheck_down.contains(s.to) && recheck_down[s.to]
+                                    : (!to_is_switch || is_confirmed(s.to)) && is_confirmed(back));
     const Key key{Ask::Probe, s.from};
     if (same) {
       duplicate(key, seen.nodes[s.to.node].info, s.to.node, Shared::NodeGuid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A partial sweep: the known fabric is what it starts from. A place that changed is asked anew, and
-// whatever hangs at a port that is not as it was; then who hung there before, and so on until
+// A partial sweep: the known fabric is what it starts from. A place that changed is asked again,
+// and whatever hangs at a port that is not as it was; then who hung there before, and so on until
 // nothing is open. Cables of ports that stayed ACTIVE are taken for what they were: whoever unplugs
 // one takes its ports down.
 #include <fmt/format.h>
@@ -186,7 +186,7 @@ void Sweep::Impl::on_neighbour(PortRef from, const wire::NodeInfo& info) {
   const auto known = seen.fabric.find_node(info.node_guid);
   const auto holder = port_guids.find(info.port_guid);
   const auto clash = [&] {
-    want_whole(fmt::format("two places bear the GUIDs of {}", to_string(info.node_guid)));
+    want_whole(fmt::format("duplicate GUID {}", to_string(info.node_guid)));
   };
   if (!known) {
     if (from) examine(from.node, true);

@@ -8,7 +8,7 @@
 // then of every port; of a CA or router PortInfo of each port it is reached by. A switch port whose
 // physical link is up is probed (NodeInfo through it) unless the node was reached by that cable.
 // Every cable between switches is thus seen from both its ends, which is what tells one switch from
-// another that bears the same GUID.
+// another that has the same GUID.
 //
 // Where most of a fabric is known a partial sweep asks around the places that changed, and follows
 // what it finds there. What it finds is what a whole sweep would have found, as far as devices tell
@@ -63,7 +63,7 @@ struct SweepOptions {
   /// of the switch still has it set. Empty: of none.
   std::function<bool(Guid)> clears_changes_of;
   /// Whether a CA or router is known to have stood elsewhere than at this port of the node `at`. It
-  /// is looked at last, so that who bears its GUID and is where it was is found first; empty:
+  /// is looked at last, so that who has its GUID and is where it was is found first; empty:
   /// nobody.
   std::function<bool(Guid node, Guid at, std::uint8_t port)> stood_elsewhere;
   /// Whether this port of the node `at` is not to be used: nobody is looked for behind it. Empty:
@@ -90,7 +90,7 @@ class Sweep : public mad::Exchange {
   /// Of a partial sweep that is done: why the whole is to be swept, and what was found is of no
   /// use; empty: the part adds up.
   const std::string& why_whole() const;
-  /// Of a partial sweep that is done and adds up: the nodes that were asked anew.
+  /// Of a partial sweep that is done and adds up: the nodes that were asked again.
   const std::vector<Guid>& asked_anew() const;
 
   /// What was found; complete when done().

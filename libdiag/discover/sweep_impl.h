@@ -111,12 +111,12 @@ struct Sweep::Impl {
   void on_switch_info(Key key, const wire::SwitchInfo& info);
   void on_port_info(Key key, const std::byte* bytes);
   void on_vendor_port_info(Key key, const wire::Mad& mad);
-  /// Somebody at `key` bears a GUID that node `holder` bore first. The newcomer is left out.
+  /// Somebody at `key` has a GUID that node `holder` had first. The newcomer is left out.
   void duplicate(Key key, const wire::NodeInfo& info, NodeIndex holder, Shared shared);
 
   // ---- the end: cables from claims
 
-  /// At the end, when the names of the first bearers are known.
+  /// At the end, when the names of the first holders are known.
   void describe_duplicates();
   /// Everything asked is answered or given up. Cables that their two ends do not agree on are
   /// looked at once more; then the fabric is put together.
@@ -143,7 +143,7 @@ struct Sweep::Impl {
     Waiting,   // to be asked, after those that its route leads by
     Entering,  // asked who it is
     Same,      // a switch that says that nothing changed
-    Read,      // asked anew
+    Read,      // asked again
     New,       // it was not known
   };
   struct Part {

@@ -191,6 +191,98 @@ Result<Fabric> generate_lookalike(Words& w) {
   return generate_lab_like();
 }
 
+Result<Fabric> fat_tree(Words& w, const GenerateCommon& common) {
+  FatTree t;
+  w.number("radix", t.radix, 254);
+  w.number("levels", t.levels, 3);
+  w.number("hosts-per-leaf", t.hosts_per_leaf, 254);
+  w.number("leaves", t.leaves, 50'000);
+  w.number("spines", t.spines, 50'000);
+  w.number("pods", t.pods, 1000);
+  w.real("oversubscription", t.oversubscription, 250);
+  return build(w, t, common);
+}
+
+Result<Fabric> grid(Words& w, const GenerateCommon& common) {
+  Grid t;
+  t.wrap = w.kind() == "torus";
+  w.sizes(t.sizes);
+  w.number("hosts", t.hosts, 254);
+  w.number("cables", t.cables, 127);
+  return build(w, t, common);
+}
+
+Result<Fabric> hypercube(Words& w, const GenerateCommon& common) {
+  Hypercube t;
+  w.operand("dimensions", t.dimensions);
+  w.number("dimensions", t.dimensions, 14);
+  w.number("hosts", t.hosts, 254);
+  w.number("cables", t.cables, 127);
+  return build(w, t, common);
+}
+
+Result<Fabric> hyperx(Words& w, const GenerateCommon& common) {
+  HyperX t;
+  w.sizes(t.sizes);
+  w.number("hosts", t.hosts, 254);
+  w.number("cables", t.cables, 127);
+  return build(w, t, common);
+}
+
+Result<Fabric> dragonfly_plus(Words& w, const GenerateCommon& common) {
+  DragonflyPlus t;
+  w.number("groups", t.groups, 1000);
+  w.number("leaves", t.leaves, 254);
+  w.number("spines", t.spines, 254);
+  w.number("hosts", t.hosts, 254);
+  w.number("cables", t.cables, 254);
+  return build(w, t, common);
+}
+
+Result<Fabric> dragonfly(Words& w, const GenerateCommon& common) {
+  Dragonfly t;
+  w.number("groups", t.groups, 1000);
+  w.number("routers", t.routers, 254);
+  w.number("hosts", t.hosts, 254);
+  w.number("global", t.global, 254);
+  return build(w, t, common);
+}
+
+Result<Fabric> random_graph(Words& w, const GenerateCommon& common) {
+  RandomGraph t;
+  w.number("switches", t.switches, 50'000);
+  w.number("links", t.links);
+  w.number("hosts", t.hosts, 254);
+  return build(w, t, common);
+}
+
+Result<Fabric> kautz(Words& w, const GenerateCommon& common) {
+  Kautz t;
+  w.number("degree", t.degree, 100);
+  w.number("diameter", t.diameter, 16);
+  w.number("hosts", t.hosts, 254);
+  w.number("cables", t.cables, 60);
+  return build(w, t, common);
+}
+
+/// A kind of fabric: reads what belongs to it and generates it.
+struct KindRow {
+  std::string_view name;
+  Result<Fabric> (*generate)(Words& w, const GenerateCommon& common);
+};
+constexpr KindRow kKinds[] = {
+    {"fat-tree", fat_tree},
+    {"torus", grid},
+    {"mesh", grid},
+    {"hypercube", hypercube},
+    {"hyperx", hyperx},
+    {"dragonfly-plus", dragonfly_plus},
+    {"dragonfly+", dragonfly_plus},
+    {"dragonfly", dragonfly},
+    {"random", random_graph},
+    {"kautz", kautz},
+};
+
 }  // namespace
 
 std::string_view generate_usage() { return kUsage; }
@@ -201,78 +293,11 @@ Result<Fabric> generate(std::span<const std::string> words) {
   if (!read) return tl::unexpected<Error>(read.error());
   Words& w = *read;
   const std::string& kind = w.kind();
-  if (kind.ends_with("-like")) {
-    if (kind == "janus-like" || kind == "superpod-like" || kind == "lab-like") {
-      return generate_lookalike(w);
-    }
-  }
+  if (kind == "janus-like" || kind == "superpod-like" || kind == "lab-like")
+    return generate_lookalike(w);
   const GenerateCommon common = read_common(w);
-  if (kind == "fat-tree") {
-    FatTree t;
-    w.number("radix", t.radix, 254);
-    w.number("levels", t.levels, 3);
-    w.number("hosts-per-leaf", t.hosts_per_leaf, 254);
-    w.number("leaves", t.leaves, 50'000);
-    w.number("spines", t.spines, 50'000);
-    w.number("pods", t.pods, 1000);
-    w.real("oversubscription", t.oversubscription, 250);
-    return build(w, t, common);
-  }
-  if (kind == "torus" || kind == "mesh") {
-    Grid t;
-    t.wrap = kind == "torus";
-    w.sizes(t.sizes);
-    w.number("hosts", t.hosts, 254);
-    w.number("cables", t.cables, 127);
-    return build(w, t, common);
-  }
-  if (kind == "hypercube") {
-    Hypercube t;
-    w.operand("dimensions", t.dimensions);
-    w.number("dimensions", t.dimensions, 14);
-    w.number("hosts", t.hosts, 254);
-    w.number("cables", t.cables, 127);
-    return build(w, t, common);
-  }
-  if (kind == "hyperx") {
-    HyperX t;
-    w.sizes(t.sizes);
-    w.number("hosts", t.hosts, 254);
-    w.number("cables", t.cables, 127);
-    return build(w, t, common);
-  }
-  if (kind == "dragonfly-plus" || kind == "dragonfly+") {
-    DragonflyPlus t;
-    w.number("groups", t.groups, 1000);
-    w.number("leaves", t.leaves, 254);
-    w.number("spines", t.spines, 254);
-    w.number("hosts", t.hosts, 254);
-    w.number("cables", t.cables, 254);
-    return build(w, t, common);
-  }
-  if (kind == "dragonfly") {
-    Dragonfly t;
-    w.number("groups", t.groups, 1000);
-    w.number("routers", t.routers, 254);
-    w.number("hosts", t.hosts, 254);
-    w.number("global", t.global, 254);
-    return build(w, t, common);
-  }
-  if (kind == "random") {
-    RandomGraph t;
-    w.number("switches", t.switches, 50'000);
-    w.number("links", t.links);
-    w.number("hosts", t.hosts, 254);
-    return build(w, t, common);
-  }
-  if (kind == "kautz") {
-    Kautz t;
-    w.number("degree", t.degree, 100);
-    w.number("diameter", t.diameter, 16);
-    w.number("hosts", t.hosts, 254);
-    w.number("cables", t.cables, 60);
-    return build(w, t, common);
-  }
+  for (const KindRow& row : kKinds)
+    if (row.name == kind) return row.generate(w, common);
   return fail(ErrorKind::Usage,
               "gen: expected a kind of fabric (fat-tree, torus, mesh, hypercube, "
               "hyperx, dragonfly-plus, dragonfly, random, kautz, janus-like, "

@@ -35,14 +35,14 @@ std::vector<TopologyOddities::Warning> TopologyOddities::warnings() const {
     if (met.lines > 0) all.push_back({met.line, met.column, say(met)});
   };
   add(Kind::CarriageReturns, [](const Met& met) {
-    return "carriage returns at the end of " + lines(met.lines) + " are passed over";
+    return "carriage returns at the end of " + lines(met.lines) + " are ignored";
   });
   add(Kind::WhiteSpace, [](const Met& met) {
-    return lines(met.lines) + " of white space " + (met.lines == 1 ? "is" : "are") + " passed over";
+    return lines(met.lines) + " of white space " + (met.lines == 1 ? "is" : "are") + " ignored";
   });
   add(Kind::Header, [](const Met& met) {
     return lines(met.lines) + " before the first record " + (met.lines == 1 ? "is" : "are") +
-           " passed over: '" + printable(met.text.substr(0, 40)) + "'" +
+           " ignored: '" + printable(met.text.substr(0, 40)) + "'" +
            (met.lines == 1 ? "" : " and so on");
   });
   add(Kind::LostBlank, [](const Met& met) {

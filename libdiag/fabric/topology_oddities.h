@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What topology files have that ibnetdiscover did not print: editors, terminals and mail put it
-// there. It is passed over, and told of in one line a kind. Private to the topology reader.
+// there. It is ignored, and told of in one line a kind. Private to the topology reader.
 #pragma once
 
 #include <array>

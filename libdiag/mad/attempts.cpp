@@ -74,9 +74,4 @@ void Attempts::forget_expired(Instant now) {
   }
 }
 
-void Attempts::renumber_targets(const std::vector<Index>& became) {
-  for (Attempt& slot : slots_)
-    if (slot.target != kNone) slot.target = became[slot.target];
-}
-
 }  // namespace ib::mad

@@ -70,9 +70,6 @@ class Attempts {
   /// When the transport gives up the first of what was lost; kNever.
   Instant next_expiry() const { return expiries_.empty() ? kNever : expiries_.top().when; }
 
-  /// Targets have other places now; those with kNone are gone.
-  void renumber_targets(const std::vector<Index>& became);
-
  private:
   struct Expiry {
     Instant when;

@@ -70,7 +70,7 @@ struct SenderOptions {
   Duration ack_timeout_max{std::chrono::seconds(2)};
   /// Where it is said, the round trips that ACKs show bring the wait down to this at the least.
   std::optional<Duration> ack_timeout_min;
-  std::uint8_t retries{3};  // repetitions without progress before the message is given up,
+  std::uint8_t retries{3};  // retries without progress before the message is given up,
   Duration patience{0};     // and this time without it at the least
   /// Segments in flight at most. Not to be less than what receivers grant (the kernel 64): one
   /// acknowledges when its window is used up, so a sender that stops earlier waits for a time-out.
@@ -106,7 +106,7 @@ class Sender {
   State state() const { return state_; }
   std::uint8_t failure() const { return failure_; }  // RMPPStatus; kTooManyRetries after time-outs
   std::uint32_t segments_sent() const { return sends_; }
-  std::uint32_t retries() const { return retries_; }  // repetitions so far
+  std::uint32_t retries() const { return retries_; }  // retries so far
   /// What the last ACK showed, if it told how long one takes; once.
   std::optional<Duration> take_sample() { return std::exchange(sample_, std::nullopt); }
 
@@ -141,7 +141,7 @@ class Sender {
   std::uint32_t highest_sent_{0};
   std::uint32_t sends_{0};
   std::uint32_t retries_{0};
-  std::uint32_t attempts_{0};  // repetitions since the last progress
+  std::uint32_t attempts_{0};  // retries since the last progress
   RoundTrip round_trip_;
   std::optional<Duration> sample_;
   Instant last_sent_{0};      // when the highest segment was, for the first time

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/mad/targets.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace ib::mad {
 namespace {
 
@@ -11,7 +8,7 @@ constexpr std::size_t kTargetsKept = 1U << 17;
 
 }  // namespace
 
-Targets::Index Targets::at(std::uint64_t key, std::uint32_t window, const RoundTrip& others) {
+Targets::Index Targets::at(std::uint64_t key) {
   if (free_.empty() && targets_.size() >= kTargetsKept) forget_idle();
   Index& t = index_.at(key);
   if (t != Attempts::kNone) return t;
@@ -23,12 +20,6 @@ Targets::Index Targets::at(std::uint64_t key, std::uint32_t window, const RoundT
     free_.pop_back();
   }
   targets_[t].key = key;
-  if (std::ranges::binary_search(heard_once_, key)) {
-    targets_[t].alive = true;
-    targets_[t].window = window;
-    targets_[t].round_trip = others;
-    targets_[t].presumed = true;
-  }
   return t;
 }
 
@@ -44,40 +35,6 @@ void Targets::forget_idle() {
     target.in_heap = in_heap;
     free_.push_back(t);
   }
-}
-
-std::vector<Targets::Index> Targets::settle() {
-  std::deque<Target> kept;
-  TargetIndex places;
-  std::vector<Index> became(targets_.size(), Attempts::kNone);
-  if (heard_once_.size() > kTargetsKept) heard_once_.clear();
-  for (Index t = 0; t < targets_.size(); ++t) {
-    const Target& target = targets_[t];
-    if (index_.find(target.key) != t) continue;  // free
-    if (target.alive && !target.often && target.failures == 0) {
-      heard_once_.push_back(target.key);
-      continue;
-    }
-    became[t] = places.at(target.key) = static_cast<Index>(kept.size());
-    Target& now = kept.emplace_back();
-    now.key = target.key;
-    now.round_trip = target.round_trip;
-    now.progress = target.progress;
-    now.window = target.window;
-    now.clean = target.clean;
-    now.failures = target.failures;
-    now.of_sa = target.of_sa;
-    now.alive = target.alive;
-    now.often = target.often;
-  }
-  std::ranges::sort(heard_once_);
-  const auto twice = std::ranges::unique(heard_once_);
-  heard_once_.erase(twice.begin(), twice.end());
-  heard_once_.shrink_to_fit();
-  targets_ = std::move(kept);
-  free_ = {};
-  index_ = std::move(places);
-  return became;
 }
 
 }  // namespace ib::mad

@@ -24,10 +24,8 @@ struct Target {
   std::uint32_t failures{0};  // requests given up since the last sign of life
   bool probing{false};        // silent: only the oldest request is repeated
   bool in_ready{false};
-  bool of_sa{false};     // its requests are to subnet administration
-  bool alive{false};     // has ever answered
-  bool often{false};     // more than once since it is known
-  bool presumed{false};  // `round_trip` is others': it answered, and settle() forgot how soon
+  bool of_sa{false};  // its requests are to subnet administration
+  bool alive{false};  // has ever answered
   Attempts::Index queue_head{Attempts::kNone}, queue_tail{Attempts::kNone};
   std::vector<Attempts::Index> in_flight;  // sent and not complete, oldest first
 };
@@ -39,13 +37,8 @@ class Targets {
   Target& operator[](Index t) { return targets_[t]; }
   const Target& operator[](Index t) const { return targets_[t]; }
 
-  /// The one with this key. One that is met anew begins as a place where somebody answered, if
-  /// somebody did: with `window`, and the round trips of others.
-  Index at(std::uint64_t key, std::uint32_t window, const RoundTrip& others);
-
-  /// With nothing under way. Without those that answered once: ports behind which a sweep looked.
-  /// That they answered is all there is to know of them. By old index the new ones, or kNone.
-  std::vector<Index> settle();
+  /// The one with this key.
+  Index at(std::uint64_t key);
 
  private:
   void forget_idle();
@@ -53,7 +46,6 @@ class Targets {
   std::deque<Target> targets_;
   std::vector<Index> free_;
   TargetIndex index_;
-  std::vector<std::uint64_t> heard_once_;  // keys of targets that settle() forgot, in order
 };
 
 }  // namespace ib::mad

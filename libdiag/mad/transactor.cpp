@@ -3,7 +3,7 @@
 //
 //   * A target is a queue: it serves one MAD after the other, in order. An answer therefore says
 //     two things about the others under way: those sent *before* the answered one were overtaken
-//     and are lost; those sent *after* it wait for their turn, so their clocks start anew.
+//     and are lost; those sent *after* it wait for their turn, so their clocks start again.
 //   * Overtaken requests are repeated each by its own clock. When a target falls silent, only the
 //     oldest request is repeated, as a probe, so a slow target does not get everything twice.
 //   * Each attempt has a TID of its own and any attempt's answer completes the request.
@@ -99,17 +99,6 @@ struct Transactor::Impl {
     return options.awaited_most != 0 && on_wire + attempts.lost() >= options.awaited_most;
   }
 
-  /// With nothing under way: see Transactor::settle().
-  void settle() {
-    if (entries.in_use() != 0) return;
-    entries = {};
-    ready = {};
-    retries = {};
-    timers = {};
-    if (completions.empty()) completions = {};
-    attempts.renumber_targets(targets.settle());
-  }
-
   // ---- timers ---------------------------------------------------------------------------------
 
   void arm(Index t, Instant when) {
@@ -128,7 +117,7 @@ struct Transactor::Impl {
     return sequence - answered_to >= kSilence ? heard + options.timeout_start : Instant{0};
   }
 
-  void hear(Instant now, std::uint64_t answered) {
+  void note_answer(Instant now, std::uint64_t answered) {
     if (sequence - answered_to >= kSilence && now - heard >= options.timeout_floor / 2)
       resumed = now;
     heard = now;
@@ -433,8 +422,6 @@ struct Transactor::Impl {
 
     const bool was_spurious = slot.ordinal < entries[e].attempts;
     Target& target = targets[slot.target];
-    target.often = target.round_trip.measured() && !target.presumed;
-    target.presumed = false;
     if (was_spurious) {
       counters.spurious_retries += static_cast<std::uint64_t>(entries[e].attempts - slot.ordinal);
       target.window = std::max(target.window / 2, 1U);
@@ -471,7 +458,7 @@ struct Transactor::Impl {
   /// The target answered the attempt `answered`: what was sent before it is lost, what was sent
   /// after it waits for its turn.
   void sign_of_life(Instant now, const Attempt& answered) {
-    hear(now, answered.sequence);
+    note_answer(now, answered.sequence);
     Target& target = targets[answered.target];
     target.progress = now;
     target.failures = 0;
@@ -499,7 +486,7 @@ struct Transactor::Impl {
   // ---- the rest -------------------------------------------------------------------------------
 
   void submit(Request request) {
-    const Index t = targets.at(key_of(request), options.window_per_target, elsewhere);
+    const Index t = targets.at(key_of(request));
     Target& target = targets[t];
     target.of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
     entries.add(std::move(request), t, target);
@@ -603,7 +590,7 @@ Instant Transactor::next_deadline() const {
   if (impl_->entries.in_use() == 0) return kNever;
   const Instant due =
       impl_->timers.empty() ? kNever : std::max(impl_->timers.top().when, impl_->silence_until());
-  // Repetitions that wait for a place have no timer.
+  // Retries that wait for a place have no timer.
   return impl_->transport_is_full() ? std::min(due, impl_->attempts.next_expiry()) : due;
 }
 std::optional<SendOrder> Transactor::next_send(Instant now) { return impl_->next_send(now); }
@@ -616,7 +603,6 @@ bool Transactor::waits_for_the_silent(const Choice& chosen) const {
   return impl_->waits_for_the_silent(chosen);
 }
 void Transactor::give_up(Instant now, const Choice& chosen) { impl_->give_up_chosen(now, chosen); }
-void Transactor::settle() { impl_->settle(); }
 std::size_t Transactor::outstanding() const { return impl_->on_wire; }
 std::size_t Transactor::pending() const { return impl_->entries.in_use(); }
 const TransactorCounters& Transactor::counters() const { return impl_->counters; }

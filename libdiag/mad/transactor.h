@@ -99,10 +99,6 @@ class Transactor {
   /// Completes these at once, as not answered.
   void give_up(Instant now, const Choice& chosen);
 
-  /// Much was asked, and all of it has been answered or given up: what only that needs goes back to
-  /// the system. What targets have shown of themselves stays. Nothing happens while requests pend.
-  void settle();
-
   std::size_t outstanding() const;  // on the wire and not presumed lost
   std::size_t pending() const;      // on the wire and queued
   const TransactorCounters& counters() const;

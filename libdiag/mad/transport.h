@@ -104,7 +104,7 @@ class Port {
  public:
   virtual ~Port() = default;
 
-  /// Reads the port's facts anew.
+  /// Reads the port's facts again.
   virtual Result<PortFacts> facts() = 0;
   virtual Result<AgentId> register_agent(const AgentSpec& spec) = 0;
 

@@ -33,7 +33,7 @@ constexpr const char* finding_word(tables::Finding::Kind kind) {
       return "credit loop";
     case tables::Finding::Kind::AsymmetricSl:
       return "asymmetric SL";
-    case tables::Finding::Kind::Lane:
+    case tables::Finding::Kind::Vl:
       return "VL";
     case tables::Finding::Kind::Multicast:
       return "multicast";

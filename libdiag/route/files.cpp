@@ -243,7 +243,7 @@ Result<Mentions> read_search_order(std::string_view text, const std::string& fil
     do {
       const std::uint8_t port = line.port();
       if (line.good() && std::find(ports.begin(), ports.end(), port) != ports.end())
-        line.complain("port " + std::to_string(port) + " is given twice");
+        line.complain("duplicate port " + std::to_string(port));
       ports.push_back(port);
     } while (line.good() && !line.at_end());
     mentions.places.push_back({Mention::Means::Switch, guid, line.number(), ports});
@@ -292,7 +292,7 @@ class TorusReader {
         const std::uint8_t port = line.port();
         if (std::find(config_.port_order.begin(), config_.port_order.end(), port) !=
             config_.port_order.end())
-          line.complain("port " + std::to_string(port) + " is given twice");
+          line.complain("duplicate port " + std::to_string(port));
         config_.port_order.push_back(port);
       }
     } else {
@@ -317,7 +317,7 @@ class TorusReader {
   void sizes(Line& line, bool mesh) {
     size_missed_ = true;
     if (sized_) {
-      line.complain("the size of the torus is given twice");
+      line.complain("duplicate size of the torus");
       return;
     }
     for (std::size_t dim = 0; dim < 3; ++dim) {

@@ -57,7 +57,7 @@ class Memories {
  public:
   Memories(std::span<const LidRequest> requests, const StoredLids& stored, const LidMap& map) {
     for (const LidRequest& r : requests) {
-      if (!r.standing || !map.fits(r.held, r.lmc)) continue;
+      if (!r.armed_or_active || !map.fits(r.held, r.lmc)) continue;
       const auto claim = stored.find(r.guid);
       if (claim == stored.end()) {
         for (unsigned i = 0; i < (1U << r.lmc); ++i) strangers_.insert(r.held.value + i);
@@ -107,7 +107,8 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
   const auto give_held = [&](bool agreed) {
     for (const std::size_t i : by_guid) {
       const LidRequest& r = requests[i];
-      if (plan.assigned[i].lid != kNoLid || !r.standing || !map.fits(r.held, r.lmc)) continue;
+      if (plan.assigned[i].lid != kNoLid || !r.armed_or_active || !map.fits(r.held, r.lmc))
+        continue;
       if ((stored_lid(r.guid) == r.held) != agreed) continue;
       if (const std::size_t other = map.holder(r.held, r.lmc); other != 0) {
         plan.conflicts.push_back({r.held, other - 1, i});
@@ -116,15 +117,15 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
       give(i, r.held);
     }
   };
-  const auto give_back = [&](const Memories& memories) {
+  const auto reassign = [&](const Memories& memories) {
     for (const std::size_t i : by_guid) {
       const LidRequest& r = requests[i];
       const Lid lid = stored_lid(r.guid);
-      if (lid == r.held || !r.standing || !map.fits(r.held, r.lmc) || !map.fits(lid, r.lmc))
+      if (lid == r.held || !r.armed_or_active || !map.fits(r.held, r.lmc) || !map.fits(lid, r.lmc))
         continue;
       if (map.holder(lid, r.lmc) != 0 || memories.held_by_a_stranger(lid, r.lmc)) continue;
       plan.notes.push_back(
-          fmt::format("{} holds LID {}, which nobody gave it here: it gets its LID {} back",
+          fmt::format("{} holds LID {}, not assigned by this subnet manager; reassigning LID {}",
                       to_string(r.guid), r.held.value, lid.value));
       give(i, lid);
     }
@@ -141,7 +142,7 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
                       "subnet manager gave them, or the store is an old one; they keep them",
                       memories.differing(), memories.compared()));
     } else {
-      give_back(memories);
+      reassign(memories);
     }
     give_held(false);
     for (const std::size_t i : by_guid) {

@@ -25,9 +25,9 @@ using StoredLids = std::unordered_map<Guid, StoredLid>;
 struct LidRequest {
   fabric::PortRef port;
   Guid guid{};
-  Lid held{};            // as the port reports it
-  bool standing{false};  // ARMED or ACTIVE: `held` may be in use
-  std::uint8_t lmc{};    // wanted; 0 on a base switch port 0
+  Lid held{};                   // as the port reports it
+  bool armed_or_active{false};  // ARMED or ACTIVE: `held` may be in use
+  std::uint8_t lmc{};           // wanted; 0 on a base switch port 0
 };
 
 struct LidAssignment {

@@ -142,9 +142,9 @@ void Model::Impl::count_arrived(Way& way) {
   if (way.packets == 0) return;
   for (std::size_t i = 0; i < way.hops; ++i) {
     SimPort& p = ports_[way.out[i]];
-    const Lane lane{way.sl, way.vl[i]};
-    count_sent(p, way.packets, way.words, lane, false);
-    count_received(ports_[p.peer], way.packets, way.words, lane, false);
+    const SlVl sl_vl{way.sl, way.vl[i]};
+    count_sent(p, way.packets, way.words, sl_vl, false);
+    count_received(ports_[p.peer], way.packets, way.words, sl_vl, false);
   }
   way.packets = way.words = 0;
 }
@@ -175,9 +175,9 @@ void Model::Impl::end_express() {
     x.ingress = way.from;
     for (std::size_t hop = 0; hop < passed; ++hop) {
       SimPort& p = ports_[way.out[hop]];
-      const Lane lane{x.sl, way.vl[hop]};
-      count_sent(p, 1, words, lane, false);
-      count_received(ports_[p.peer], 1, words, lane, false);
+      const SlVl sl_vl{x.sl, way.vl[hop]};
+      count_sent(p, 1, words, sl_vl, false);
+      count_received(ports_[p.peer], 1, words, sl_vl, false);
       x.ingress = p.peer;
     }
     x.hops = static_cast<std::uint8_t>(passed);

@@ -39,7 +39,7 @@ inline constexpr std::uint8_t kTrapRepeats = 16;
 inline constexpr std::uint64_t kMadWords = 72, kGrhWords = 10;
 
 /// What a packet travels a link by.
-struct Lane {
+struct SlVl {
   std::uint8_t sl{}, vl{};
 };
 
@@ -148,7 +148,7 @@ struct SimPort {
   std::int64_t busy_until{};                       // the transmitter
   Guid guid{};
   Counters counters;
-  std::unique_ptr<LaneCounters> lanes;  // from the first packet on a data VL on
+  std::unique_ptr<VlCounters> vls;  // from the first packet on a data VL on
   std::unique_ptr<PortTables> tables;
 };
 
@@ -290,34 +290,34 @@ struct Model::Impl {
     p.busy_until = start + time_of(p, words);
     return p.busy_until + options_.hop_latency.count();
   }
-  static LaneCounters& lanes(SimPort& p) {
-    if (!p.lanes) p.lanes = std::make_unique<LaneCounters>();
-    return *p.lanes;
+  static VlCounters& vls(SimPort& p) {
+    if (!p.vls) p.vls = std::make_unique<VlCounters>();
+    return *p.vls;
   }
-  static void count_sent(SimPort& p, std::uint64_t packets, std::uint64_t words, Lane lane,
+  static void count_sent(SimPort& p, std::uint64_t packets, std::uint64_t words, SlVl sl_vl,
                          bool multicast) {
     p.counters.xmit_pkts += packets;
     p.counters.xmit_data += words;
     (multicast ? p.counters.multicast_xmit : p.counters.unicast_xmit) += packets;
-    if (lane.vl == kManagementVl) return;
-    LaneCounters& of = lanes(p);
-    of.xmit_pkts[lane.vl] += packets;
-    of.xmit_data_of_sl[lane.sl] += words;
+    if (sl_vl.vl == kManagementVl) return;
+    VlCounters& of = vls(p);
+    of.xmit_pkts[sl_vl.vl] += packets;
+    of.xmit_data_of_sl[sl_vl.sl] += words;
   }
-  static void count_received(SimPort& p, std::uint64_t packets, std::uint64_t words, Lane lane,
+  static void count_received(SimPort& p, std::uint64_t packets, std::uint64_t words, SlVl sl_vl,
                              bool multicast) {
     p.counters.rcv_pkts += packets;
     p.counters.rcv_data += words;
     (multicast ? p.counters.multicast_rcv : p.counters.unicast_rcv) += packets;
-    if (lane.vl == kManagementVl) {
+    if (sl_vl.vl == kManagementVl) {
       p.counters.rcv_vl15_pkts += packets;
       p.counters.rcv_vl15_data += words;
       return;
     }
-    LaneCounters& of = lanes(p);
-    of.rcv_pkts[lane.vl] += packets;
-    of.rcv_data[lane.vl] += words;
-    of.rcv_data_of_sl[lane.sl] += words;
+    VlCounters& of = vls(p);
+    of.rcv_pkts[sl_vl.vl] += packets;
+    of.rcv_data[sl_vl.vl] += words;
+    of.rcv_data_of_sl[sl_vl.sl] += words;
   }
   void drop(FlightIndex f, std::uint64_t& counter) {
     ++counter;
@@ -375,6 +375,7 @@ struct Model::Impl {
   std::uint16_t sma_qos_config_sl(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_port_info(Flight& f, PortIndex end, bool set);
   std::uint16_t set_port_info(PortIndex p, const wire::PortInfo& wanted, bool extended);
+  void set_port_states(PortIndex at, const wire::PortInfo& wanted);
   std::uint8_t lft_entry(const SimSwitch& sw, std::uint16_t lid) const;
   wire::NodeInfo make_node_info(NodeIndex n, PortIndex by) const;
   void garble(Flight& f);

@@ -153,6 +153,8 @@ struct HostKernel::Impl {
   static bool same_destination(const mad::Address& a, const mad::Address& b);
   int send(Instant now, const File& file, UserMad& mad);
   static bool is_full(const Agent& agent);
+  /// What may have to be sent again, or nothing but the header, which comes back.
+  static void keep(Request& request, UserMad& mad, bool all);
   /// Forgets a request that was sent, and sends who waited for its place.
   void finish(Instant now, RequestId id);
 

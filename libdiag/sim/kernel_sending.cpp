@@ -90,15 +90,15 @@ int HostKernel::Impl::send(Instant now, const File& file, UserMad& mad) {
   if (!segmented && mad.length > wire::kMadBytes) return -kEinval;
   if (!rmpp_class && agent.spec.rmpp_version != 0) return -kEinval;
 
-  const std::uint64_t tid_asked = message.tid().value;
+  const Tid tid_asked = message.tid();
   const bool answer = is_answer(message);
-  if (!answer) {
-    message.set<&MadHeader::tid>(Tid{std::uint64_t{agent.client} << 32 | (tid_asked & 0xFFFFFFFF)});
-  }
+  if (!answer)
+    message.set<&MadHeader::tid>(
+        Tid{std::uint64_t{agent.client} << 32 | (tid_asked.value & 0xFFFFFFFF)});
   const bool user_segments = rmpp_class && !agent.kernel_rmpp() && rmpp::is_active(message);
   const bool bad_route = agent.spec.qpn == 0 && message.is_directed() && !is_sendable_smp(message);
   if ((!user_segments && is_duplicate(file, mad)) || bad_route) {
-    message.set<&MadHeader::tid>(Tid{tid_asked});
+    message.set<&MadHeader::tid>(tid_asked);
     return -kEinval;
   }
 
@@ -118,16 +118,7 @@ int HostKernel::Impl::send(Instant now, const File& file, UserMad& mad) {
   request.controlled = controlled;
   request.waits = waits;
   request.congested = congested;
-  request.retries_left = mad.retries;
-  if (segmented || waits || mad.retries != 0) {
-    request.mad = std::move(mad);
-  } else {  // nothing but its header comes back
-    request.mad.agent = mad.agent;
-    request.mad.timeout_ms = mad.timeout_ms;
-    request.mad.retries = mad.retries;
-    request.mad.packet.address = mad.packet.address;
-    std::copy_n(message.bytes.begin(), kMadHeaderBytes, request.mad.packet.mad.bytes.begin());
-  }
+  keep(request, mad, segmented || waits || mad.retries != 0);
   if (verdict == Verdict::Wait) congestion.wait(now, id);
   if (verdict == Verdict::Drop) {
     congestion.drop();
@@ -146,6 +137,19 @@ int HostKernel::Impl::send(Instant now, const File& file, UserMad& mad) {
     requests.set_deadline(id, deadline_after(now, request.mad.timeout_ms));
   }
   return 0;
+}
+
+void HostKernel::Impl::keep(Request& request, UserMad& mad, bool all) {
+  request.retries_left = mad.retries;
+  if (all) {
+    request.mad = std::move(mad);
+    return;
+  }
+  request.mad.agent = mad.agent;
+  request.mad.timeout_ms = mad.timeout_ms;
+  request.mad.retries = mad.retries;
+  request.mad.packet.address = mad.packet.address;
+  std::copy_n(mad.packet.mad.bytes.begin(), kMadHeaderBytes, request.mad.packet.mad.bytes.begin());
 }
 
 bool HostKernel::Impl::is_full(const Agent& agent) {

@@ -258,7 +258,7 @@ void Model::Impl::reset_port(PortIndex index, bool keep_lid) {
   if (p.is_sm) info.capability_mask |= wire::port_cap::kIsSm;
   p.tables.reset();
   p.counters = {};
-  p.lanes.reset();
+  p.vls.reset();
   p.lease = 0;
   ++p.training;
 }
@@ -434,12 +434,12 @@ Faults Model::link_faults(PortRef ref) const {
 void Model::reseed(std::uint64_t seed) { impl_->random_ = Random(seed); }
 
 const ModelCounters& Model::counters() const { return impl_->counters_; }
-LaneCounters Model::lane_counters(PortRef ref) {
+VlCounters Model::vl_counters(PortRef ref) {
   impl_->count_traffic(ref.node);
   impl_->end_express();
   impl_->count_all_arrived();
-  const auto& lanes = impl_->ports_[impl_->index_of(ref)].lanes;
-  return lanes ? *lanes : LaneCounters{};
+  const auto& vls = impl_->ports_[impl_->index_of(ref)].vls;
+  return vls ? *vls : VlCounters{};
 }
 std::vector<Model::StatRow> Model::stats() const {
   std::vector<StatRow> rows = impl_->stats_;

@@ -77,14 +77,14 @@ struct ModelCounters {
 };
 
 /// What passed a port on each of its data VLs, and what of each SL. Data in words of 4 bytes.
-struct LaneCounters {
+struct VlCounters {
   std::array<std::uint64_t, 15> xmit_pkts{}, rcv_pkts{}, rcv_data{};  // by VL
   std::array<std::uint64_t, 16> xmit_data_of_sl{}, rcv_data_of_sl{};
   // In times of a word on the link: how long packets of a VL waited for room or their turn, and
   // those of an SL because the port limits its rate.
   std::array<std::uint64_t, 15> xmit_wait{};
   std::array<std::uint64_t, 16> rate_wait_of_sl{};
-  friend bool operator==(const LaneCounters&, const LaneCounters&) = default;
+  friend bool operator==(const VlCounters&, const VlCounters&) = default;
 };
 
 class Model {
@@ -158,7 +158,7 @@ class Model {
 
   const ModelCounters& counters() const;
   /// Since power-on, or since a Set of the PMA wrote them.
-  LaneCounters lane_counters(PortRef port);
+  VlCounters vl_counters(PortRef port);
 
   // ---- traffic (doc/sim.md, Flows): counters grow by it as time passes
   // ----------------------------------------------

@@ -29,7 +29,7 @@ T saturated(std::uint64_t v, std::uint64_t max = std::numeric_limits<T>::max()) 
 /// Of one port, or of several together.
 struct Totals {
   Counters counters;
-  LaneCounters lanes;
+  VlCounters vls;
 };
 
 template <class T, std::size_t n>
@@ -71,12 +71,12 @@ void add(Counters& s, const Counters& b) {
 
 void add(Totals& totals, const SimPort& p) {
   add(totals.counters, p.counters);
-  if (!p.lanes) return;
-  add(totals.lanes.rcv_pkts, p.lanes->rcv_pkts);
-  add(totals.lanes.rcv_data, p.lanes->rcv_data);
-  add(totals.lanes.xmit_wait, p.lanes->xmit_wait);
-  add(totals.lanes.xmit_data_of_sl, p.lanes->xmit_data_of_sl);
-  add(totals.lanes.rcv_data_of_sl, p.lanes->rcv_data_of_sl);
+  if (!p.vls) return;
+  add(totals.vls.rcv_pkts, p.vls->rcv_pkts);
+  add(totals.vls.rcv_data, p.vls->rcv_data);
+  add(totals.vls.xmit_wait, p.vls->xmit_wait);
+  add(totals.vls.xmit_data_of_sl, p.vls->xmit_data_of_sl);
+  add(totals.vls.rcv_data_of_sl, p.vls->rcv_data_of_sl);
 }
 
 // ---- what is read
@@ -135,19 +135,19 @@ void saturate(const std::array<std::uint64_t, n>& from, std::array<T, m>& to) {
 // asked for; the answer says so.
 void read(const Totals& t, wire::PortVlOpPackets& w) {
   w.op_code = wire::kUdSendOnly;
-  saturate(t.lanes.rcv_pkts, w.packets);
+  saturate(t.vls.rcv_pkts, w.packets);
   w.packets[kManagementVl] = saturated<std::uint16_t>(t.counters.rcv_vl15_pkts);
 }
 
 void read(const Totals& t, wire::PortVlOpData& w) {
   w.op_code = wire::kUdSendOnly;
-  saturate(t.lanes.rcv_data, w.data);
+  saturate(t.vls.rcv_data, w.data);
   w.data[kManagementVl] = saturated<std::uint32_t>(t.counters.rcv_vl15_data);
 }
 
-void read(const Totals& t, wire::PortVlXmitWait& w) { saturate(t.lanes.xmit_wait, w.ticks); }
-void read(const Totals& t, wire::PortXmitDataSl& w) { saturate(t.lanes.xmit_data_of_sl, w.data); }
-void read(const Totals& t, wire::PortRcvDataSl& w) { saturate(t.lanes.rcv_data_of_sl, w.data); }
+void read(const Totals& t, wire::PortVlXmitWait& w) { saturate(t.vls.xmit_wait, w.ticks); }
+void read(const Totals& t, wire::PortXmitDataSl& w) { saturate(t.vls.xmit_data_of_sl, w.data); }
+void read(const Totals& t, wire::PortRcvDataSl& w) { saturate(t.vls.rcv_data_of_sl, w.data); }
 
 // ---- what is written
 
@@ -211,23 +211,23 @@ void write(std::array<std::uint64_t, n>& counters, std::uint32_t select,
 }
 
 void write(SimPort& p, const wire::PortVlOpPackets& w) {
-  write(Model::Impl::lanes(p).rcv_pkts, w.counter_select, w.packets);
+  write(Model::Impl::vls(p).rcv_pkts, w.counter_select, w.packets);
   write(p.counters.rcv_vl15_pkts, w.counter_select, kManagementVl, w.packets[kManagementVl]);
 }
 
 void write(SimPort& p, const wire::PortVlOpData& w) {
-  write(Model::Impl::lanes(p).rcv_data, w.counter_select, w.data);
+  write(Model::Impl::vls(p).rcv_data, w.counter_select, w.data);
   write(p.counters.rcv_vl15_data, w.counter_select, kManagementVl, w.data[kManagementVl]);
 }
 
 void write(SimPort& p, const wire::PortVlXmitWait& w) {
-  write(Model::Impl::lanes(p).xmit_wait, w.counter_select, w.ticks);
+  write(Model::Impl::vls(p).xmit_wait, w.counter_select, w.ticks);
 }
 void write(SimPort& p, const wire::PortXmitDataSl& w) {
-  write(Model::Impl::lanes(p).xmit_data_of_sl, w.counter_select, w.data);
+  write(Model::Impl::vls(p).xmit_data_of_sl, w.counter_select, w.data);
 }
 void write(SimPort& p, const wire::PortRcvDataSl& w) {
-  write(Model::Impl::lanes(p).rcv_data_of_sl, w.counter_select, w.data);
+  write(Model::Impl::vls(p).rcv_data_of_sl, w.counter_select, w.data);
 }
 
 /// How an attribute of counters is read and written. All have PortSelect and CounterSelect at the

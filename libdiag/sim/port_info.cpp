@@ -74,102 +74,126 @@ std::uint16_t Model::Impl::sma_port_info(Flight& f, PortIndex end, bool set) {
   return result;
 }
 
-std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, bool extended) {
-  SimPort& p = ports_[at];
-  const SimNode& node = nodes_[p.node];
-  const bool end = !node.is_switch() || p.number == 0;
-  const bool port0 = node.is_switch() && p.number == 0;
-  const bool base0 = port0 && !node.sw->info.enhanced_port0;
-  const bool link = !port0;
-  PortInfo& info = p.info;
+namespace {
 
-  // First look, then write.
-  if (end) {
-    if (!lid_valid(wanted.lid, info.lid)) return status::kBadValue;
-    if (!lid_valid(wanted.master_sm_lid, info.master_sm_lid)) return status::kBadValue;
-    const unsigned last = wanted.lid.value + (1U << wanted.lmc) - 1;
-    if (wanted.lid.value != 0 && !base0 &&
-        ((wanted.lid.value & ((1U << wanted.lmc) - 1)) != 0 || last > kLidUnicastMax.value))
-      return status::kBadValue;
-    if (base0 && wanted.lmc != 0) return status::kBadValue;
-  }
-  if (link) {
-    if (!mask_valid(wanted.link_width_enabled, info.link_width_supported, 0xFF) ||
-        !mask_valid(wanted.link_speed_enabled, info.link_speed_supported, 0xF) ||
-        (extended &&
-         ((wanted.link_speed_ext_enabled != kNoExtendedSpeed &&
-           !mask_valid(wanted.link_speed_ext_enabled, info.link_speed_ext_supported, 0x1F)) ||
-          !mask_valid(wanted.link_speed_ext_enabled2, info.link_speed_ext_supported2, 0x7))))
-      return status::kBadValue;
-    if (wanted.link_down_default_state > 2) return status::kBadValue;
-  }
-  if (!base0) {
-    if (wanted.neighbor_mtu != info.neighbor_mtu &&
-        (wanted.neighbor_mtu == 0 || wanted.neighbor_mtu > info.mtu_cap))
-      return status::kBadValue;
-    if (wanted.operational_vls > info.vl_cap) return status::kBadValue;
-    if (!state_allowed(info.port_state, wanted.port_state)) return status::kBadValue;
-    // IBA 14.2.5.6: the physical state can be set only along with Down or no change.
-    const bool phys_ok =
-        wanted.port_physical_state <= PhysState::Disabled &&
-        (wanted.port_physical_state == PhysState::NoChange ||
-         wanted.port_state == PortState::NoChange || wanted.port_state == PortState::Down);
-    if (!phys_ok) return status::kBadValue;
-  }
+/// What a Set of PortInfo may write depends on these.
+struct PortKind {
+  bool end;    // has a LID: a port of an end node, or port 0
+  bool base0;  // a base switch port 0
+  bool link;
+  bool of_switch;
+  bool extended;  // the Set speaks of extended speeds
+};
 
-  const PortInfo before = info;
-  if (end) {
-    info.m_key = wanted.m_key;
-    info.gid_prefix = wanted.gid_prefix;
-    info.lid = wanted.lid;
-    info.master_sm_lid = wanted.master_sm_lid;
-    info.m_key_lease_period = wanted.m_key_lease_period;
-    info.m_key_protect_bits = wanted.m_key_protect_bits;
-    info.lmc = wanted.lmc;
-    info.master_sm_sl = wanted.master_sm_sl;
-    info.subnet_timeout = wanted.subnet_timeout;
-    info.multicast_p_key_trap_suppression = wanted.multicast_p_key_trap_suppression & 1;
-    info.init_type = wanted.init_type;
+bool are_lids_legal(const PortInfo& info, const PortInfo& wanted, const PortKind& kind) {
+  if (!lid_valid(wanted.lid, info.lid)) return false;
+  if (!lid_valid(wanted.master_sm_lid, info.master_sm_lid)) return false;
+  if (kind.base0) return wanted.lmc == 0;
+  const unsigned last = wanted.lid.value + (1U << wanted.lmc) - 1;
+  return wanted.lid.value == 0 ||
+         ((wanted.lid.value & ((1U << wanted.lmc) - 1)) == 0 && last <= kLidUnicastMax.value);
+}
+
+bool is_link_legal(const PortInfo& info, const PortInfo& wanted, const PortKind& kind) {
+  if (!mask_valid(wanted.link_width_enabled, info.link_width_supported, 0xFF) ||
+      !mask_valid(wanted.link_speed_enabled, info.link_speed_supported, 0xF) ||
+      (kind.extended &&
+       ((wanted.link_speed_ext_enabled != kNoExtendedSpeed &&
+         !mask_valid(wanted.link_speed_ext_enabled, info.link_speed_ext_supported, 0x1F)) ||
+        !mask_valid(wanted.link_speed_ext_enabled2, info.link_speed_ext_supported2, 0x7))))
+    return false;
+  return wanted.link_down_default_state <= 2;
+}
+
+bool is_legal(const PortInfo& info, const PortInfo& wanted, const PortKind& kind) {
+  if (kind.end && !are_lids_legal(info, wanted, kind)) return false;
+  if (kind.link && !is_link_legal(info, wanted, kind)) return false;
+  if (kind.base0) return true;
+  if (wanted.neighbor_mtu != info.neighbor_mtu &&
+      (wanted.neighbor_mtu == 0 || wanted.neighbor_mtu > info.mtu_cap))
+    return false;
+  if (wanted.operational_vls > info.vl_cap) return false;
+  if (!state_allowed(info.port_state, wanted.port_state)) return false;
+  // IBA 14.2.5.6: the physical state can be set only along with Down or no change.
+  return wanted.port_physical_state <= PhysState::Disabled &&
+         (wanted.port_physical_state == PhysState::NoChange ||
+          wanted.port_state == PortState::NoChange || wanted.port_state == PortState::Down);
+}
+
+void write_end(PortInfo& info, const PortInfo& wanted) {
+  info.m_key = wanted.m_key;
+  info.gid_prefix = wanted.gid_prefix;
+  info.lid = wanted.lid;
+  info.master_sm_lid = wanted.master_sm_lid;
+  info.m_key_lease_period = wanted.m_key_lease_period;
+  info.m_key_protect_bits = wanted.m_key_protect_bits;
+  info.lmc = wanted.lmc;
+  info.master_sm_sl = wanted.master_sm_sl;
+  info.subnet_timeout = wanted.subnet_timeout;
+  info.multicast_p_key_trap_suppression = wanted.multicast_p_key_trap_suppression & 1;
+  info.init_type = wanted.init_type;
+}
+
+void write_link(PortInfo& info, const PortInfo& wanted, const PortKind& kind) {
+  apply_mask(info.link_width_enabled, wanted.link_width_enabled, info.link_width_supported, 0xFF);
+  apply_mask(info.link_speed_enabled, wanted.link_speed_enabled, info.link_speed_supported, 0xF);
+  if (kind.extended) {
+    if (wanted.link_speed_ext_enabled == kNoExtendedSpeed)
+      info.link_speed_ext_enabled = 0;
+    else
+      apply_mask(info.link_speed_ext_enabled, wanted.link_speed_ext_enabled,
+                 info.link_speed_ext_supported, 0x1F);
+    apply_mask(info.link_speed_ext_enabled2, wanted.link_speed_ext_enabled2,
+               info.link_speed_ext_supported2, 0x7);
   }
+  if (wanted.link_down_default_state != 0)
+    info.link_down_default_state = wanted.link_down_default_state;
+  info.vl_stall_count = wanted.vl_stall_count;
+  info.hoq_life = wanted.hoq_life;
+  info.local_phy_errors = wanted.local_phy_errors;
+  info.overrun_errors = wanted.overrun_errors;
+  if (!kind.of_switch) return;
+  info.partition_enforcement_inbound = wanted.partition_enforcement_inbound;
+  info.partition_enforcement_outbound = wanted.partition_enforcement_outbound;
+  info.filter_raw_inbound = wanted.filter_raw_inbound;
+  info.filter_raw_outbound = wanted.filter_raw_outbound;
+}
+
+/// All but the states.
+void write(PortInfo& info, const PortInfo& wanted, const PortKind& kind) {
+  if (kind.end) write_end(info, wanted);
   if (wanted.m_key_violations == 0) info.m_key_violations = 0;
   if (wanted.p_key_violations == 0) info.p_key_violations = 0;
   if (wanted.q_key_violations == 0) info.q_key_violations = 0;
-  if (!base0) info.vl_high_limit = wanted.vl_high_limit;
-  if (link) {
-    apply_mask(info.link_width_enabled, wanted.link_width_enabled, info.link_width_supported, 0xFF);
-    apply_mask(info.link_speed_enabled, wanted.link_speed_enabled, info.link_speed_supported, 0xF);
-    if (extended) {
-      if (wanted.link_speed_ext_enabled == kNoExtendedSpeed)
-        info.link_speed_ext_enabled = 0;
-      else
-        apply_mask(info.link_speed_ext_enabled, wanted.link_speed_ext_enabled,
-                   info.link_speed_ext_supported, 0x1F);
-      apply_mask(info.link_speed_ext_enabled2, wanted.link_speed_ext_enabled2,
-                 info.link_speed_ext_supported2, 0x7);
-    }
-    if (wanted.link_down_default_state != 0)
-      info.link_down_default_state = wanted.link_down_default_state;
-    info.vl_stall_count = wanted.vl_stall_count;
-    info.hoq_life = wanted.hoq_life;
-    info.local_phy_errors = wanted.local_phy_errors;
-    info.overrun_errors = wanted.overrun_errors;
-    if (node.is_switch()) {
-      info.partition_enforcement_inbound = wanted.partition_enforcement_inbound;
-      info.partition_enforcement_outbound = wanted.partition_enforcement_outbound;
-      info.filter_raw_inbound = wanted.filter_raw_inbound;
-      info.filter_raw_outbound = wanted.filter_raw_outbound;
-    }
-  }
-  if (!base0) {
-    info.neighbor_mtu = wanted.neighbor_mtu;
-    if (wanted.operational_vls != 0) info.operational_vls = wanted.operational_vls;
-  }
+  if (kind.link) write_link(info, wanted, kind);
+  if (kind.base0) return;
+  info.vl_high_limit = wanted.vl_high_limit;
+  info.neighbor_mtu = wanted.neighbor_mtu;
+  if (wanted.operational_vls != 0) info.operational_vls = wanted.operational_vls;
+}
+
+}  // namespace
+
+std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, bool extended) {
+  SimPort& p = ports_[at];
+  const SimNode& node = nodes_[p.node];
+  const bool port0 = node.is_switch() && p.number == 0;
+  const PortKind kind{!node.is_switch() || port0, port0 && !node.sw->info.enhanced_port0, !port0,
+                      node.is_switch(), extended};
+  PortInfo& info = p.info;
+  if (!is_legal(info, wanted, kind)) return status::kBadValue;
+  const PortInfo before = info;
+  write(info, wanted, kind);
   if (info.m_key != before.m_key || info.m_key_protect_bits != before.m_key_protect_bits)
     p.lease = 0;
-  if (base0) return status::kOk;
+  if (!kind.base0) set_port_states(at, wanted);
+  return status::kOk;
+}
 
-  // State last, with everything else in place. What takes the link down waits until the answer has
-  // left: it may have to cross that very link.
+/// State last, with everything else in place. What takes the link down waits until the answer has
+/// left: it may have to cross that very link.
+void Model::Impl::set_port_states(PortIndex at, const PortInfo& wanted) {
+  const PortInfo& info = ports_[at].info;
   PhysState next = PhysState::NoChange;
   if (wanted.port_physical_state != PhysState::NoChange)
     next = wanted.port_physical_state;
@@ -185,7 +209,6 @@ std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, b
   } else if (wanted.port_state != PortState::NoChange) {
     set_state(at, wanted.port_state);
   }
-  return status::kOk;
 }
 
 }  // namespace ib::sim

@@ -37,7 +37,7 @@ void Requests::fetch(const Place& place) {
   fetch_line(&place.request);
   fetch_line(&place.request.mad.packet.address.grh);
   fetch_line(place.request.mad.packet.mad.bytes.data() + kMadHeaderBytes);
-  fetch_line(&place.later);
+  fetch_line(&place.next_due);
 }
 
 void Requests::append(Id id) {
@@ -81,21 +81,22 @@ void Requests::set_deadline(Id id, Instant at) {
   forget_deadline(place);
   if (at == kNever) return;
   place.due = at;
-  Id sooner = last_due_, later = kNone;
-  while (sooner != kNone && places_[sooner].due > at) {
-    later = sooner;
-    sooner = places_[sooner].sooner;
+  Id previous = last_due_, next = kNone;
+  while (previous != kNone && places_[previous].due > at) {
+    next = previous;
+    previous = places_[previous].previous_due;
   }
-  place.sooner = sooner;
-  place.later = later;
-  (sooner != kNone ? places_[sooner].later : first_due_) = id;
-  (later != kNone ? places_[later].sooner : last_due_) = id;
+  place.previous_due = previous;
+  place.next_due = next;
+  (previous != kNone ? places_[previous].next_due : first_due_) = id;
+  (next != kNone ? places_[next].previous_due : last_due_) = id;
 }
 
 void Requests::forget_deadline(Place& place) {
   if (std::exchange(place.due, kNever) == kNever) return;
-  (place.sooner != kNone ? places_[place.sooner].later : first_due_) = place.later;
-  (place.later != kNone ? places_[place.later].sooner : last_due_) = place.sooner;
+  (place.previous_due != kNone ? places_[place.previous_due].next_due : first_due_) =
+      place.next_due;
+  (place.next_due != kNone ? places_[place.next_due].previous_due : last_due_) = place.previous_due;
 }
 
 }  // namespace ib::sim

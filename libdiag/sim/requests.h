@@ -65,7 +65,7 @@ class Requests {
     TransactionKey key{};
     Id next{kNone};  // of the same bucket, or of the free places
     Instant due{kNever};
-    Id sooner{kNone}, later{kNone};  // of those that fall due
+    Id previous_due{kNone}, next_due{kNone};  // of those that fall due
     bool used{false};
   };
 

@@ -170,19 +170,67 @@ Traffic::Way Traffic::trace(const FlowSpec& spec) const {
 
 // ---- rates
 
-/// The links, lanes and flows that fluid_rates() is asked about, and what they are in the model.
+/// The links, VLs and flows that fluid_rates() is asked about, and what they are in the model.
 struct Traffic::Fluid {
+  explicit Fluid(const Traffic& of) : traffic(of) {}
+
+  /// The link that begins at `out`; made when it is asked for first, as those below are.
+  std::uint32_t link_at(PortIndex out);
+  std::uint32_t vl_at(PortIndex out, std::uint8_t vl);
+  /// The rate limit of a port for an SL: a VL of a link of its own, which comes before the port.
+  std::uint32_t limit_at(PortIndex out, std::uint8_t sl, double rate);
+
+  const Traffic& traffic;
   std::vector<FluidLink> links;
-  std::vector<FluidLane> lanes;
+  std::vector<FluidVl> vls;
   std::vector<FluidFlow> flows;
   std::vector<std::size_t> flow_of;            // by FluidFlow: its place in flows_
   std::vector<Way> ways;                       // by FluidFlow
   std::vector<PortIndex> port_of;              // by link
   std::vector<int> limited_sl;                 // by link: of a port's rate limit; -1: a real link
   std::map<PortIndex, std::uint32_t> link_of;  // real ones
-  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> lane_of;
-  std::map<std::pair<PortIndex, std::uint8_t>, std::uint32_t> limit_of;  // lanes of limits
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> vl_of;  // of real links
+  std::map<std::pair<PortIndex, std::uint8_t>, std::uint32_t> limit_of;   // VLs of limits
 };
+
+std::uint32_t Traffic::Fluid::link_at(PortIndex out) {
+  const auto [place, is_new] = link_of.try_emplace(out, static_cast<std::uint32_t>(links.size()));
+  if (!is_new) return place->second;
+  const SimPort& p = traffic.model_.ports_[out];
+  FluidLink link{capacity_of(p), {}};
+  for (std::size_t block = 1; block <= 4; ++block) {
+    const auto table = traffic.model_.vl_arbitration_at(p, block);
+    auto& weights = block <= 2 ? link.shares.low : link.shares.high;
+    for (std::size_t i = 0; i < table.vl.size(); ++i)
+      if (table.vl[i] < kDataVls) weights[table.vl[i]] += table.weight[i];
+  }
+  link.shares.high_part = high_part_of(p.info.vl_high_limit, wire::mtu_bytes(p.info.neighbor_mtu));
+  links.push_back(link);
+  port_of.push_back(out);
+  limited_sl.push_back(-1);
+  return place->second;
+}
+
+std::uint32_t Traffic::Fluid::vl_at(PortIndex out, std::uint8_t vl) {
+  const auto link = link_at(out);
+  const auto [place, is_new] =
+      vl_of.try_emplace({link, vl}, static_cast<std::uint32_t>(vls.size()));
+  if (is_new) vls.push_back({link, vl, traffic.marks_from(traffic.model_.ports_[out])});
+  return place->second;
+}
+
+std::uint32_t Traffic::Fluid::limit_at(PortIndex out, std::uint8_t sl, double rate) {
+  const auto [place, is_new] =
+      limit_of.try_emplace({out, sl}, static_cast<std::uint32_t>(vls.size()));
+  if (!is_new) return place->second;
+  VlShares alone;
+  alone.low[0] = 1;
+  vls.push_back({static_cast<std::uint32_t>(links.size()), 0, kUnmarked});
+  links.push_back({rate, alone});
+  port_of.push_back(out);
+  limited_sl.push_back(sl);
+  return place->second;
+}
 
 std::uint32_t Traffic::marks_from(const SimPort& port) const {
   const SimNode& node = model_.nodes_[port.node];
@@ -216,81 +264,49 @@ void Traffic::limit_at_sender(FluidFlow& flow, const FlowSpec& spec, double link
 void Traffic::follow() {
   change_pending_ = false;
   count_all();
-  Fluid fluid;
-  const auto link_at = [&](PortIndex out) {
-    const auto [place, is_new] =
-        fluid.link_of.try_emplace(out, static_cast<std::uint32_t>(fluid.links.size()));
-    if (!is_new) return place->second;
-    const SimPort& p = model_.ports_[out];
-    FluidLink link{capacity_of(p), {}};
-    for (std::size_t block = 1; block <= 4; ++block) {
-      const auto table = model_.vl_arbitration_at(p, block);
-      auto& weights = block <= 2 ? link.shares.low : link.shares.high;
-      for (std::size_t i = 0; i < table.vl.size(); ++i)
-        if (table.vl[i] < kDataVls) weights[table.vl[i]] += table.weight[i];
-    }
-    link.shares.high_part =
-        high_part_of(p.info.vl_high_limit, wire::mtu_bytes(p.info.neighbor_mtu));
-    fluid.links.push_back(link);
-    fluid.port_of.push_back(out);
-    fluid.limited_sl.push_back(-1);
-    return place->second;
-  };
-  const auto lane_at = [&](PortIndex out, std::uint8_t vl) {
-    const auto link = link_at(out);
-    const auto [place, is_new] =
-        fluid.lane_of.try_emplace({link, vl}, static_cast<std::uint32_t>(fluid.lanes.size()));
-    if (is_new) fluid.lanes.push_back({link, vl, marks_from(model_.ports_[out])});
-    return place->second;
-  };
-  const auto limit_at = [&](PortIndex out, std::uint8_t sl, double rate) {
-    const auto [place, is_new] =
-        fluid.limit_of.try_emplace({out, sl}, static_cast<std::uint32_t>(fluid.lanes.size()));
-    if (!is_new) return place->second;
-    VlShares alone;
-    alone.low[0] = 1;
-    fluid.lanes.push_back({static_cast<std::uint32_t>(fluid.links.size()), 0, kUnmarked});
-    fluid.links.push_back({rate, alone});
-    fluid.port_of.push_back(out);
-    fluid.limited_sl.push_back(sl);
-    return place->second;
-  };
-
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    FlowState& state = flows_[i];
-    const FlowSpec& spec = state.spec;
-    Way way = trace(spec);
-    state.problem = way.problem;
-    if (!way.problem.empty() || way.hops.empty()) {
-      state.gbit = 0;
-      state.limit = way.problem.empty() ? FlowLimit::Demand : FlowLimit::NoRoute;
-      continue;
-    }
-    FluidFlow flow;
-    flow.packet = std::min<unsigned>(spec.size, way.mtu);
-    if (spec.gbit > 0) flow.demand = bytes_per_second(spec.gbit);
-    const PortIndex source = way.hops.front().out;
-    limit_at_sender(flow, spec, capacity_of(model_.ports_[source]));
-    const auto& tables = model_.ports_[source].tables;
-    if (tables && tables->sl_rates)
-      if (const auto mbit = tables->sl_rates->sl[spec.sl.value] & kRateMask; mbit != 0)
-        flow.lanes.push_back(limit_at(source, spec.sl.value, bytes_per_second(mbit / 1e3)));
-    for (const Way::Hop& hop : way.hops) flow.lanes.push_back(lane_at(hop.out, hop.vl));
-    fluid.flows.push_back(std::move(flow));
-    fluid.flow_of.push_back(i);
-    fluid.ways.push_back(std::move(way));
-  }
-
-  const FluidRates rates = fluid_rates(fluid.links, fluid.lanes, fluid.flows);
+  Fluid fluid(*this);
+  for (std::size_t i = 0; i < flows_.size(); ++i) add_to(fluid, i);
+  const FluidRates rates = fluid_rates(fluid.links, fluid.vls, fluid.flows);
   senders_.clear();
-  std::map<PortIndex, double> used;
+  note_rates(fluid, rates);
+  note_waits(fluid, rates);
+  for (auto& [port, sender] : senders_) sender.counted = model_.now_.ns;
+}
+
+void Traffic::add_to(Fluid& fluid, std::size_t index) {
+  FlowState& state = flows_[index];
+  const FlowSpec& spec = state.spec;
+  Way way = trace(spec);
+  state.problem = way.problem;
+  if (!way.problem.empty() || way.hops.empty()) {
+    state.gbit = 0;
+    state.limit = way.problem.empty() ? FlowLimit::Demand : FlowLimit::NoRoute;
+    return;
+  }
+  FluidFlow flow;
+  flow.packet = std::min<unsigned>(spec.size, way.mtu);
+  if (spec.gbit > 0) flow.demand = bytes_per_second(spec.gbit);
+  const PortIndex source = way.hops.front().out;
+  limit_at_sender(flow, spec, capacity_of(model_.ports_[source]));
+  const auto& tables = model_.ports_[source].tables;
+  if (tables && tables->sl_rates)
+    if (const auto mbit = tables->sl_rates->sl[spec.sl.value] & kRateMask; mbit != 0)
+      flow.vls.push_back(fluid.limit_at(source, spec.sl.value, bytes_per_second(mbit / 1e3)));
+  for (const Way::Hop& hop : way.hops) flow.vls.push_back(fluid.vl_at(hop.out, hop.vl));
+  fluid.flows.push_back(std::move(flow));
+  fluid.flow_of.push_back(index);
+  fluid.ways.push_back(std::move(way));
+}
+
+/// What flows are limited by, and what each port sends for them.
+void Traffic::note_rates(const Fluid& fluid, const FluidRates& rates) {
   for (std::size_t i = 0; i < fluid.flows.size(); ++i) {
     FlowState& state = flows_[fluid.flow_of[i]];
     const FluidRate& rate = rates.flows[i];
     state.gbit = gbit_of(rate.rate);
     state.limit = FlowLimit::Demand;
-    if (rate.lane != kNoLane) {
-      const auto link = fluid.lanes[rate.lane].link;
+    if (rate.vl != kNoVl) {
+      const auto link = fluid.vls[rate.vl].link;
       state.port = model_.ref_of(fluid.port_of[link]);
       state.limit = fluid.limited_sl[link] >= 0  ? FlowLimit::SlRate
                     : rate.by == Stopped::Behind ? FlowLimit::Behind
@@ -301,42 +317,44 @@ void Traffic::follow() {
     const double packets = std::ceil(static_cast<double>(state.spec.size) / way.mtu);
     const double bytes = state.spec.size / packets + kPacketOverhead;
     for (const Way::Hop& hop : way.hops) {
-      used[hop.out] += rate.rate;
-      auto& streams = senders_[hop.out].streams;
-      const auto same = std::ranges::find_if(streams, [&](const Stream& stream) {
-        return stream.lane.sl == state.spec.sl.value && stream.lane.vl == hop.vl;
+      Sender& sender = senders_[hop.out];
+      sender.bytes_per_second += rate.rate;
+      const auto same = std::ranges::find_if(sender.streams, [&](const Stream& stream) {
+        return stream.sl_vl.sl == state.spec.sl.value && stream.sl_vl.vl == hop.vl;
       });
-      Stream& stream = same != streams.end()
-                           ? *same
-                           : streams.emplace_back(Stream{{state.spec.sl.value, hop.vl}, {}, {}});
+      Stream& stream =
+          same != sender.streams.end()
+              ? *same
+              : sender.streams.emplace_back(Stream{{state.spec.sl.value, hop.vl}, {}, {}});
       stream.packets.per_second += rate.rate / bytes;
       stream.words.per_second += rate.rate / 4;
     }
   }
-  std::vector<bool> full(fluid.lanes.size());
+}
+
+/// A tick is the time of a word: while packets wait, what a link does not carry is waiting.
+void Traffic::note_waits(const Fluid& fluid, const FluidRates& rates) {
+  std::vector<bool> full(fluid.vls.size());
   for (const FluidRate& rate : rates.flows)
-    if (rate.by == Stopped::Full) full[rate.lane] = true;
-  // A tick is the time of a word: while packets wait, what a link does not carry is waiting.
-  for (std::uint32_t lane = 0; lane < fluid.lanes.size(); ++lane) {
-    const auto link = fluid.lanes[lane].link;
-    const PortIndex out = fluid.port_of[link];
+    if (rate.by == Stopped::Full) full[rate.vl] = true;
+  for (std::uint32_t i = 0; i < fluid.vls.size(); ++i) {
+    const FluidVl& vl = fluid.vls[i];
+    const PortIndex out = fluid.port_of[vl.link];
     const double ticks = capacity_of(model_.ports_[out]) / 4;
-    const double idle = ticks - used[out] / 4;
     Sender& sender = senders_[out];
-    if (fluid.limited_sl[link] >= 0) {
-      if (full[lane])
-        sender.wait_of_sl[static_cast<std::size_t>(fluid.limited_sl[link])].per_second =
-            ticks - fluid.links[link].capacity / 4;
+    if (fluid.limited_sl[vl.link] >= 0) {
+      if (full[i])
+        sender.wait_of_sl[static_cast<std::size_t>(fluid.limited_sl[vl.link])].per_second =
+            ticks - fluid.links[vl.link].capacity / 4;
       continue;
     }
-    if (!rates.waits[lane]) continue;
-    sender.wait.per_second = std::max(idle, 0.0);
+    if (!rates.waits[i]) continue;
+    sender.wait.per_second = std::max(ticks - sender.bytes_per_second / 4, 0.0);
     double own = 0;
     for (const Stream& stream : sender.streams)
-      if (stream.lane.vl == fluid.lanes[lane].vl) own += stream.words.per_second;
-    sender.wait_of_vl[fluid.lanes[lane].vl].per_second = std::max(ticks - own, 0.0);
+      if (stream.sl_vl.vl == vl.number) own += stream.words.per_second;
+    sender.wait_of_vl[vl.number].per_second = std::max(ticks - own, 0.0);
   }
-  for (auto& [port, sender] : senders_) sender.counted = model_.now_.ns;
 }
 
 // ---- counters
@@ -353,17 +371,17 @@ void Traffic::count_port(PortIndex port) {
     const double seconds = seconds_since(sender.counted);
     for (Stream& stream : sender.streams) {
       const auto packets = stream.packets.take(seconds), words = stream.words.take(seconds);
-      Model::Impl::count_sent(p, packets, words, stream.lane, false);
+      Model::Impl::count_sent(p, packets, words, stream.sl_vl, false);
       if (p.peer != kNoPort)
-        Model::Impl::count_received(model_.ports_[p.peer], packets, words, stream.lane, false);
+        Model::Impl::count_received(model_.ports_[p.peer], packets, words, stream.sl_vl, false);
     }
     p.counters.xmit_wait += sender.wait.take(seconds);
     for (std::size_t vl = 0; vl < sender.wait_of_vl.size(); ++vl)
       if (const auto ticks = sender.wait_of_vl[vl].take(seconds))
-        Model::Impl::lanes(p).xmit_wait[vl] += ticks;
+        Model::Impl::vls(p).xmit_wait[vl] += ticks;
     for (std::size_t sl = 0; sl < sender.wait_of_sl.size(); ++sl)
       if (const auto ticks = sender.wait_of_sl[sl].take(seconds))
-        Model::Impl::lanes(p).rate_wait_of_sl[sl] += ticks;
+        Model::Impl::vls(p).rate_wait_of_sl[sl] += ticks;
   }
   if (const auto found = growing_.find(port); found != growing_.end())
     for (Growing& growing : found->second) {

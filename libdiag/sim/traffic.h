@@ -38,11 +38,12 @@ class Traffic {
   };
   /// What one port sends of one SL on one VL.
   struct Stream {
-    Lane lane;
+    SlVl sl_vl;
     Meter packets, words;
   };
   struct Sender {
     std::vector<Stream> streams;
+    double bytes_per_second{};
     Meter wait;
     std::array<Meter, 15> wait_of_vl;
     std::array<Meter, 16> wait_of_sl;  // for the rate limit
@@ -59,6 +60,10 @@ class Traffic {
   Way trace(const FlowSpec& spec) const;
   void count_port(PortIndex port);
   void count_all();
+  /// Traces a flow; `fluid` has it if it arrives.
+  void add_to(Fluid& fluid, std::size_t index);
+  void note_rates(const Fluid& fluid, const FluidRates& rates);
+  void note_waits(const Fluid& fluid, const FluidRates& rates);
   void limit_at_sender(FluidFlow& flow, const FlowSpec& spec, double link) const;
   std::uint32_t marks_from(const SimPort& port) const;
 

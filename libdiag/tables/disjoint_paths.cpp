@@ -22,7 +22,7 @@ class Counter {
         reached_by_(terrain.graph.switch_count(), kNoChannel) {}
 
   /// In the order of the LIDs, so it is what there is at least.
-  std::size_t offered(const Ways& ways) {
+  std::size_t found(const Ways& ways) {
     std::size_t count = 0;
     for (const Lid lid : ways.lids)
       if (path_to(ways, lid) && std::ranges::none_of(path_, [&](Channel c) { return used_[c]; })) {
@@ -110,13 +110,13 @@ DisjointPaths disjoint_paths(const fabric::CompactGraph& graph, const LinearTabl
   PerWorker<Counter> counters([&] { return Counter(terrain, tables); });
   parallel_for(std::size_t{0}, ways.size(), [&](std::size_t i) {
     Counter& counter = counters.local();
-    counts[i] = {counter.offered(ways[i]), counter.possible(ways[i], ways[i].lids.size())};
+    counts[i] = {counter.found(ways[i]), counter.possible(ways[i], ways[i].lids.size())};
   });
   result.least = static_cast<double>(counts.front().first);
-  for (const auto& [offered, possible] : counts) {
-    result.mean += static_cast<double>(offered);
+  for (const auto& [found, possible] : counts) {
+    result.mean += static_cast<double>(found);
     result.possible += static_cast<double>(possible);
-    result.least = std::min(result.least, static_cast<double>(offered));
+    result.least = std::min(result.least, static_cast<double>(found));
   }
   const auto n = static_cast<double>(ways.size());
   result.mean /= n;

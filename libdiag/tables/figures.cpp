@@ -71,8 +71,8 @@ class Pattern {
     follow(from, to, [&](Channel c) { worst_ = std::max(worst_, ++flows_[c]); });
   }
   std::uint32_t worst() const { return worst_; }
-  /// Flows on the fullest link of a path; at least 1, for the links of the hosts.
-  std::uint32_t fullest(const Host& from, const Host& to) const {
+  /// Flows on the most loaded link of a path; at least 1, for the links of the hosts.
+  std::uint32_t greatest_load(const Host& from, const Host& to) const {
     std::uint32_t most = 1;
     follow(from, to, [&](Channel c) { most = std::max(most, flows_[c]); });
     return most;
@@ -333,7 +333,7 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
     };
     for_flows([&](const Host& a, const Host& b) { pattern.add(a, b); });
     double sum = 0;
-    for_flows([&](const Host& a, const Host& b) { sum += 1.0 / pattern.fullest(a, b); });
+    for_flows([&](const Host& a, const Host& b) { sum += 1.0 / pattern.greatest_load(a, b); });
     shares[i] = sum / static_cast<double>(2 * half);
   });
   if (!shares.empty()) {

@@ -30,15 +30,15 @@ struct Figures {
   std::uint64_t load_floor{};
 
   WeighedLoads weighed;
-  /// All hosts send to all LIDs at once: what the fullest link carries by what the link of a host
-  /// does, at least 1. So many times longer it takes than with nothing but hosts to wait for.
+  /// All hosts send to all LIDs at once: what the most loaded link carries by what the link of a
+  /// host does, at least 1. So many times longer it takes than with nothing but hosts to wait for.
   double all_to_all{};
 
   // Hops between switches from each host to each LID of another, where it arrives.
   double hops_mean{}, hops_least_mean{};
   std::uint32_t hops_max{}, extra_hops_max{};
 
-  /// Flows on the fullest link between switches, per pattern.
+  /// Flows on the most loaded link between switches, per pattern.
   struct Contention {
     std::size_t patterns{};
     std::uint32_t worst{};
@@ -48,7 +48,7 @@ struct Figures {
   Contention permutations;  // random
 
   /// Hosts in two random halves, in pairs across, both directions: the share of its link a flow
-  /// gets when each divides the fullest link of its path evenly.
+  /// gets when each divides the most loaded link of its path evenly.
   double bisection_mean{}, bisection_least{};
 
   DisjointPaths paths;          // between switches with hosts, to all LIDs behind the other

@@ -19,9 +19,9 @@ struct SlMoves {
 };
 
 /// `earlier`: the SLs of before, by the switches of `graph` (carried_over()). `options` are those
-/// that `lfts` and `lanes` were verified with.
+/// that `lfts` and `virtual_lanes` were verified with.
 SlMoves sl_moves(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-                 const LinearTables& lfts, const VirtualLanes& lanes, const PathSls& earlier,
-                 VerifyOptions options);
+                 const LinearTables& lfts, const VirtualLanes& virtual_lanes,
+                 const PathSls& earlier, VerifyOptions options);
 
 }  // namespace ib::tables

@@ -198,11 +198,11 @@ class Reader {
       if (s.word == speed_text) speed = s.speed;
     PortRef from{fabric::kNoNode, a.port}, to{fabric::kNoNode, b.port};
     if (!node_of(a, true, from.node) || !node_of(b, false, to.node)) return false;
-    const auto standing = fabric_.port(from).peer;
-    if (!standing) {
+    const auto known = fabric_.port(from).peer;
+    if (!known) {
       if (fabric_.port(to).peer) return expected("a port with one cable");
       fabric_.connect(from, to, width, speed);
-    } else if (standing != to) {
+    } else if (known != to) {
       return expected("the same peer as before");
     }
     auto& port = fabric_.port(from);

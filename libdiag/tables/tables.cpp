@@ -22,7 +22,7 @@ std::align_val_t alignment(std::size_t bytes) {
 
 void* allocate_table(std::size_t bytes) {
   void* table = ::operator new(bytes, alignment(bytes));
-  // Advice only: whatever becomes of it, the memory is there.
+  // Advice only: whatever becomes of it, the memory is there. Why: doc/ibsm.md, Memory.
   if (bytes >= kHugePage) (void)::madvise(table, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return table;
 }

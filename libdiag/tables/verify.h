@@ -17,7 +17,7 @@ namespace ib::tables {
 
 /// One finding, in words and as places. `switches` name the walk or the cycle.
 struct Finding {
-  enum class Kind { Unreachable, Loop, CreditLoop, AsymmetricSl, Lane, Multicast } kind;
+  enum class Kind { Unreachable, Loop, CreditLoop, AsymmetricSl, Vl, Multicast } kind;
   bool must;  // graded as design says: a must blocks programming, a should is reported
   Lid lid{};
   std::vector<std::pair<fabric::SwitchIndex, std::uint8_t>>

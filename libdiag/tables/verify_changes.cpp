@@ -62,7 +62,7 @@ class ChangeWalker {
       : terrain_(terrain), tables_(tables), known_(known), traffic_(terrain, tables, sm_lid) {}
 
   /// Entries of one switch, LIDs ascending. False when one of them does not arrive.
-  bool look(SwitchIndex s, std::span<const EntryChange> entries) {
+  bool arrive(SwitchIndex s, std::span<const EntryChange> entries) {
     entries_.clear();
     for (const EntryChange& change : entries) {
       const fabric::Destination* d = terrain_.find(change.lid);
@@ -225,7 +225,7 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
     std::size_t end = i;
     while (end < looked_at.size() && looked_at[end].at == looked_at[i].at) ++end;
     if (looked_at[i].at >= graph.switch_count() ||
-        !walker.look(looked_at[i].at, std::span(looked_at).subspan(i, end - i)))
+        !walker.arrive(looked_at[i].at, std::span(looked_at).subspan(i, end - i)))
       return everything();
     i = end;
   }

@@ -16,12 +16,12 @@ std::uint16_t bit(unsigned i) { return static_cast<std::uint16_t>(1U << i); }
 /// Data VLs that a link operates: the smaller of both ends; 15 where nothing is known.
 unsigned operational_vls(const fabric::Fabric& fabric, fabric::PortRef end) {
   unsigned least = 15;
-  const auto look = [&](fabric::PortRef p) {
+  const auto lower = [&](fabric::PortRef p) {
     if (p && fabric.port(p).vl_cap != 0)
       least = std::min(least, wire::data_vls(fabric.port(p).vl_cap));
   };
-  look(end);
-  look(fabric.port(end).peer);
+  lower(end);
+  lower(fabric.port(end).peer);
   return least;
 }
 
@@ -176,7 +176,7 @@ void check_vls(const fabric::Fabric& fabric, const Terrain& terrain,
     ++verdict.vl_faults;
     if (verdict.findings.size() < options.findings_max)
       verdict.findings.push_back(
-          {Finding::Kind::Lane, true, kNoLid, {{s, port}}, std::move(message)});
+          {Finding::Kind::Vl, true, kNoLid, {{s, port}}, std::move(message)});
   };
   const auto& graph = terrain.graph;
   // Host links of fewer VLs than their SLs ask for: rows are folded there when they are programmed,
@@ -233,7 +233,7 @@ void check_vls(const fabric::Fabric& fabric, const Terrain& terrain,
   if (folded > 1) first_folded += fmt::format("; {} more links of hosts likewise", folded - 1);
   if (folded > 0 && verdict.findings.size() < options.findings_max)
     verdict.findings.push_back(
-        {Finding::Kind::Lane, false, kNoLid, {folded_at}, std::move(first_folded)});
+        {Finding::Kind::Vl, false, kNoLid, {folded_at}, std::move(first_folded)});
 }
 
 }  // namespace ib::tables::check

@@ -124,8 +124,8 @@ std::string RefusedBlocks::describe(const Observed& seen, NodeIndex node, const 
   if (refused.status != 0)
     text += fmt::format("status 0x{:04x}", refused.status);
   else
-    text += holds_it ? "the device answered with something else than it was told"
-                     : "the device holds something else than it was told";
+    text += holds_it ? "the device answered with another value than was set"
+                     : "the device holds another value than was set";
   return text + (holds_it ? "; it holds what it is to all the same" : "");
 }
 

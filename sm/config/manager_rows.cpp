@@ -170,7 +170,7 @@ constexpr std::array kManagers = {
         .on_reload(),
     of_sls("cc_ca_cong_setting_ccti_min", check_sl_values<0xFF>, "Least table index").on_reload(),
     text("", "cc_cct", {}, "SHIFT:MULTIPLIER,...",
-         "Congestion control table, 128 entries at most; not said: one, of no delay", check_table)
+         "Congestion control table, 128 entries at most; unset: one, of no delay", check_table)
         .on_reload(),
 };
 

@@ -52,11 +52,10 @@ constexpr std::array kPartitions = {
 };
 
 constexpr Row max_vls(std::string_view key) {
-  return number("", key, {}, 0, 15, "Data VLs in use at most (with -Q); 0: not said")
-      .opensm_has("0");
+  return number("", key, {}, 0, 15, "Data VLs in use at most (with -Q); 0: unset").opensm_has("0");
 }
 constexpr Row high_limit(std::string_view key) {
-  return text("", key, {}, "N", "VLHighLimit (with -Q); -1: not said", check_high_limit)
+  return text("", key, {}, "N", "VLHighLimit (with -Q); -1: unset", check_high_limit)
       .opensm_has("-1")
       .on_reload();
 }

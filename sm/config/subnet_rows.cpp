@@ -71,7 +71,7 @@ constexpr std::array kPort = {
         .opensm_has("4")
         .may_differ(),
     number("", "m_key", &S::m_key, 0, UINT64_MAX,
-           "M_Key of every end port; where it is not said ports keep theirs")
+           "M_Key of every end port; unset: ports keep theirs")
         .hex()
         .opensm_has("0x0000000000000000"),
     number("", "m_key_lease_period", &S::m_key_lease_period, 0, 65535,

@@ -24,7 +24,7 @@ struct View {
   std::string version;   // "ibsm 1.0.0"
   SnapshotPtr snapshot;  // null: no sweep has ended yet, or another one is master
   plan::PortAliases aliases;
-  core::Standing standing;
+  core::SmStatus sm_status;
   std::vector<ib::wire::SmInfo> other_sms;  // as they answered
   bool sweeping{true};                      // sweeps are not inhibited
   ib::Duration sweep_interval{};

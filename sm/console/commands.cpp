@@ -74,7 +74,7 @@ Outcome log_flush(const View&, Words words) {
 }
 
 Outcome priority(const View& view, Words words) {
-  if (words.empty()) return {fmt::format("Current sm-priority is {}\n", view.standing.priority)};
+  if (words.empty()) return {fmt::format("Current sm-priority is {}\n", view.sm_status.priority)};
   std::uint64_t value = 0;
   if (!ib::parse_number(words.front(), kPriorityMax, value))
     return usage(fmt::format("Invalid sm-priority {}; must be between 0 and 15",

@@ -31,7 +31,7 @@ std::string head(const View& view) {
       "   SA State             : {}\n"
       "   Routing Engine       : {}\n"
       "   Loaded event plugins : <none>\n",
-      view.version, state_text(view.standing.state), view.standing.priority,
+      view.version, state_text(view.sm_status.state), view.sm_status.priority,
       view.snapshot ? "Ready" : "Init", engine.empty() ? "none" : engine);
 }
 
@@ -99,7 +99,7 @@ std::string managers_text(const View& view) {
       "   Port GUID       SM State    Priority\n"
       "   ---------       --------    --------\n"
       "   0x{:x} {} {}        SELF\n",
-      view.standing.guid.value, state_text(view.standing.state), view.standing.priority);
+      view.sm_status.guid.value, state_text(view.sm_status.state), view.sm_status.priority);
   for (const auto& other : view.other_sms)
     text += fmt::format("   0x{:x} {} {}\n", other.guid.value, state_text(other.sm_state),
                         other.priority);

@@ -51,7 +51,7 @@ bool SubnetManager::Impl::may_look_aside() const {
          (state == State::Idle || state == State::Looking || state == State::Deciding);
 }
 
-void SubnetManager::Impl::look_at_own_port(Instant now) {
+void SubnetManager::Impl::check_own_port(Instant now) {
   if (may_look_aside() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
   for (ib::mad::Request& r : own_port.take_requests()) ask(now, std::move(r));
   take_logs(own_port);
@@ -66,7 +66,7 @@ void SubnetManager::Impl::look_at_own_port(Instant now) {
   follow_mastership(now);
 }
 
-void SubnetManager::Impl::look_at_traps(Instant now) {
+void SubnetManager::Impl::check_traps(Instant now) {
   if (may_look_aside() && trap_look.due() <= now)
     for (const ib::mad::Cookie cookie : trap_look.on_time(now, *seen, flapping))
       transactor.cancel(cookie);
@@ -123,15 +123,13 @@ void SubnetManager::Impl::begin_multicast(Instant now) {
 }
 
 void SubnetManager::Impl::go_on_reading(Instant now) {
-  if (tables.due() <= now) {
-    memory_dirty = true;
+  if (tables.due() <= now)
     tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
-  }
   for (ib::mad::Request& r : tables.take_requests()) ask(now, std::move(r));
   const bool news = tables.has_news(now);
   counters.tables_read = tables.nodes_read();
   take_logs(tables);
-  if (news) publish_holdings();
+  if (news) publish_device_state();
   if (!news || !tables.at_rest()) return;
   // Without a partition file what they hold is no reason to keep a first sweep waiting.
   const bool planned_after_reading = !desired->partitions->from_file;

@@ -40,7 +40,6 @@ void SubnetManager::Impl::stop_reading(bool partial) {
   for (const ib::mad::Cookie cookie :
        partial ? trap_look.on_partial_sweep_begun() : trap_look.on_sweep_begun())
     transactor.cancel(cookie);
-  memory_dirty = true;
 }
 
 void SubnetManager::Impl::begin_bring_up(Instant now) {
@@ -119,7 +118,6 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   m_keys.learn(*found);
-  transactor.settle();
   silent_nodes.identify(*found, *seen);
   if (is_inconsistent(*found)) {
     go(Event::Torn);
@@ -152,8 +150,8 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
     if (*order == Mastership::Order::Sweep) want_sweep(now, Reason::Election);
   }
   take_logs(mastership);
-  if (mastership.take_news()) effects.standing = mastership.standing();
-  if (mastership.take_others_changed() && snapshot) publish_holdings();
+  if (mastership.take_news()) effects.sm_status = mastership.status();
+  if (mastership.take_others_changed() && snapshot) publish_device_state();
   if (state == State::Deciding && mastership.is_decided()) on_decided(now);
 }
 
@@ -201,7 +199,7 @@ void SubnetManager::Impl::on_other_master(const std::string& where) {
   mastership.on_other_master(where);
 }
 
-void SubnetManager::Impl::look_for_sleep(Instant now) {
+void SubnetManager::Impl::detect_sleep(Instant now) {
   const Instant before = std::exchange(awake_at, now);
   if (now - before < kSleepLeast) return;
   if (!started || !mastership.is_master() || options.mastership.ignore_others) return;
@@ -234,7 +232,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   desired.reset();
   restarts.reset();
   snapshot.reset();
-  holdings.reset();
+  device_state.reset();
   silent_switches.clear();
   kept.forget();
   reasons.clear();
@@ -246,7 +244,6 @@ void SubnetManager::Impl::stand_down(Instant now) {
   taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = balancing = false;
   effects.recall = false;
   recall_wanted = true;
-  memory_dirty = true;
   watching = false;
   watch_at = now;
 }
@@ -284,7 +281,6 @@ void SubnetManager::Impl::begin_apply() {
 void SubnetManager::Impl::before_activation(Instant) {
   if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
   published_before_active = true;
-  transactor.settle();
   publish(false);
 }
 
@@ -313,10 +309,10 @@ void SubnetManager::Impl::publish(bool up) {
   s->dropped_by_hosts =
       plan::sls_dropped_by_hosts(*seen, known.refused.nodes(device::kSlToVl), known.inventory);
   snapshot = std::move(s);
-  publish_holdings();
+  publish_device_state();
 }
 
-void SubnetManager::Impl::publish_holdings() {
+void SubnetManager::Impl::publish_device_state() {
   auto h = std::make_shared<DeviceState>();
   h->tables = tables.tables();
   h->tables_to_come = tables.to_come();
@@ -329,7 +325,7 @@ void SubnetManager::Impl::publish_holdings() {
   mastership.set_sends(transactor.counters().sends);
   h->own_sm = mastership.own_info();
   h->other_sms = mastership.others().known();
-  holdings = std::move(h);
+  device_state = std::move(h);
 }
 
 void SubnetManager::Impl::note_who_was_told() {
@@ -346,16 +342,17 @@ void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
 }
 
 bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
-  std::set<std::pair<ib::Guid, std::uint16_t>> standing;
+  std::set<std::pair<ib::Guid, std::uint16_t>> still_refused;
   for (const apply::Refusal& refusal : refusals) {
     const auto table = std::pair(seen->fabric.node(refusal.node).guid, refusal.kind->attribute);
-    standing.insert(table);
+    still_refused.insert(table);
     if (known.named.insert(table).second) log(LogLevel::Warning, "apply", refusal.message);
   }
   bool routes = false;
   for (const auto& [guid, attribute] : known.named) {
     const auto n = seen->fabric.find_node(guid);
-    if (standing.contains({guid, attribute}) || !n || !known.refused.took_some(guid, attribute))
+    if (still_refused.contains({guid, attribute}) || !n ||
+        !known.refused.took_some(guid, attribute))
       continue;
     log(LogLevel::Info, "apply",
         fmt::format("{} takes its {} now", ib::fabric::node_label(seen->fabric.node(*n)),
@@ -365,7 +362,7 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
               !desired->deadlock_by_kept_rows.empty());
   }
   std::erase_if(known.named, [&](const auto& table) {
-    return !standing.contains(table) && known.refused.took_some(table.first, table.second);
+    return !still_refused.contains(table) && known.refused.took_some(table.first, table.second);
   });
   if (std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
     refused_at = kNever;
@@ -409,11 +406,11 @@ void SubnetManager::Impl::end_apply(Instant now) {
   m_keys.learn(*seen);
   const bool looked = std::exchange(looks_for_routes, false);
   if (looked)
-    if (auto standing = standing_routes()) {
-      found_at_start = standing;
-      if (!is_held(*standing, desired->routing->graph, desired->routing->lfts)) {
+    if (auto routes_found = found_routes()) {
+      found_at_start = routes_found;
+      if (!is_held(*routes_found, desired->routing->graph, desired->routing->lfts)) {
         go(Event::ReadToPlan);
-        return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(standing));
+        return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(routes_found));
       }
     }
   go(Event::Applied);
@@ -424,7 +421,6 @@ void SubnetManager::Impl::end_apply(Instant now) {
       for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     return begin_apply();
   }
-  if (done == State::Applying) transactor.settle();
   const auto refusals = known.refused.of(*desired, *seen, known.inventory);
   if (tell_refusals(now, refusals)) want_sweep(now, Reason::Unfinished);
   const bool links_have_fewer_vls = tell_fewer_vls();
@@ -438,7 +434,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return;
   }
   if (done == State::Programming) {
-    publish_holdings();
+    publish_device_state();
     if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
     return;
   }
@@ -474,7 +470,7 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   report.mads = transactor.counters().sends - sends_before;
   report.sets = sets_this_time;
   log(LogLevel::Verbose, "sweep",
-      fmt::format("{} MADs, {} of them repetitions, {} SubnSets", report.mads,
+      fmt::format("{} MADs, {} of them retries, {} SubnSets", report.mads,
                   transactor.counters().retries - retries_before, report.sets));
   for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
   std::ranges::move(report.lasting_lines, std::back_inserter(report.lines));

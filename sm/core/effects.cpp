@@ -8,22 +8,22 @@
 namespace sm::core {
 
 bool Effects::empty() const {
-  return commit.empty() && holdings == nullptr && snapshot == nullptr && log.empty() &&
-         notices.empty() && send.empty() && !standing && !recall && !watched && !plan &&
+  return commit.empty() && device_state == nullptr && snapshot == nullptr && log.empty() &&
+         notices.empty() && send.empty() && !sm_status && !recall && !watched && !plan &&
          reports.empty();
 }
 
 void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
   for (Effects todo = manager.take_effects(now); !todo.empty(); todo = manager.take_effects(now)) {
     for (store::Batch& batch : todo.commit) carrier.commit(std::move(batch));
-    if (todo.holdings) carrier.publish(todo.holdings);
+    if (todo.device_state) carrier.publish(todo.device_state);
     if (todo.snapshot) carrier.publish(todo.snapshot);
     for (const ib::LogEvent& event : todo.log) carrier.log(event);
-    for (const ReceivedNotice& notice : todo.notices) carrier.hear(notice);
+    for (const ReceivedNotice& notice : todo.notices) carrier.on_notice(notice);
     for (const Outgoing& outgoing : todo.send)
       if (auto sent = carrier.send(outgoing); !sent)
         manager.on_send_failed(now, outgoing, std::move(sent.error()));
-    if (todo.standing) carrier.stand(*todo.standing);
+    if (todo.sm_status) carrier.on_sm_status(*todo.sm_status);
     if (todo.recall) carrier.recall();
     if (todo.watched) carrier.watch(*todo.watched);
     if (todo.plan)

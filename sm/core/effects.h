@@ -47,14 +47,14 @@ struct Effects {
   std::vector<store::Batch> commit;
   /// Published before anything is sent: whom a packet makes ACTIVE finds that its queries are
   /// answered. First what devices hold, then the snapshot that it goes with. Null: as it was.
-  DeviceStatePtr holdings;
+  DeviceStatePtr device_state;
   SnapshotPtr snapshot;
   std::vector<ib::LogEvent> log;
   std::vector<ReceivedNotice> notices;
   std::vector<Outgoing> send;
   /// Where it is another state of the election than before. Who is not master, or not yet, answers
   /// for no subnet: what was published is withdrawn.
-  std::optional<Standing> standing;
+  std::optional<SmStatus> sm_status;
   /// What is stored is to be asked for, since another one may have written it; it goes to
   /// on_recalled().
   bool recall{false};
@@ -78,12 +78,12 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
 
   virtual void commit(store::Batch batch) = 0;
-  virtual void publish(const DeviceStatePtr& holdings) { (void)holdings; }
+  virtual void publish(const DeviceStatePtr& device_state) { (void)device_state; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
-  virtual void stand(const Standing& standing) { (void)standing; }
+  virtual void on_sm_status(const SmStatus& status) { (void)status; }
   virtual void watch(const Watched& watched) { (void)watched; }
-  virtual void hear(const ReceivedNotice& notice) { (void)notice; }
+  virtual void on_notice(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
   /// Whoever has nothing to wait for calls on_recalled() at once.
   virtual void recall() {}

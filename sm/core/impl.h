@@ -61,7 +61,6 @@ struct SubnetManager::Impl {
   ib::mad::Transactor transactor;
   Counters counters;
   bool started{false};
-  bool memory_dirty{false};  // since settle()
 
   // What is under way (states.h), and what each state works with.
   State state{State::Idle};
@@ -77,8 +76,8 @@ struct SubnetManager::Impl {
   /// The plan is the first, and switches may hold routes of somebody before this process: they are
   /// read, and it is made once more with them.
   bool looks_for_routes{false};
-  std::shared_ptr<const plan::Standing> found_at_start;  // until the first snapshot
-  std::uint64_t plans{0};                                // begun, or known to be out of date
+  std::shared_ptr<const plan::FoundRoutes> found_at_start;  // until the first snapshot
+  std::uint64_t plans{0};                                   // begun, or known to be out of date
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
@@ -106,7 +105,7 @@ struct SubnetManager::Impl {
   std::shared_ptr<const Restarts> restarts;  // since the last report; null: nothing did
   KeptNodes kept{options.silent_hosts};
   SnapshotPtr snapshot;
-  DeviceStatePtr holdings;
+  DeviceStatePtr device_state;
   std::uint64_t generation{0};
 
   // When to do what.
@@ -147,7 +146,7 @@ struct SubnetManager::Impl {
 
   Effects effects;  // of what happened since they were taken; packets of the transactor are its own
   SnapshotPtr snapshot_taken;
-  DeviceStatePtr holdings_taken;
+  DeviceStatePtr device_state_taken;
 
   Impl(Options o, const store::Contents& contents)
       : options(std::move(o)),
@@ -237,7 +236,7 @@ struct SubnetManager::Impl {
   /// Another one was master while this one did not look, and may have written what is stored.
   void on_other_master(const std::string& where);
   /// Called first with whatever happens: whether it happens long after something was due.
-  void look_for_sleep(Instant now);
+  void detect_sleep(Instant now);
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);
@@ -250,7 +249,7 @@ struct SubnetManager::Impl {
 
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
   void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
-                    std::shared_ptr<const plan::Standing> standing = nullptr);
+                    std::shared_ptr<const plan::FoundRoutes> routes_found = nullptr);
 
   /// The operator changed options that the plan which is being made does not have.
   void outdate_plan();
@@ -288,9 +287,9 @@ struct SubnetManager::Impl {
   void log_trouble(const Trouble& t);
 
   /// Switches may hold routes from before, which are to be read first.
-  bool has_standing_routes() const;
+  bool has_found_routes() const;
   /// What was read of them; null: nothing.
-  std::shared_ptr<const plan::Standing> standing_routes() const;
+  std::shared_ptr<const plan::FoundRoutes> found_routes() const;
   /// The plan is to be programmed as it is now.
   void settle_plan();
 
@@ -304,7 +303,7 @@ struct SubnetManager::Impl {
 
   void publish(bool up);
 
-  void publish_holdings();
+  void publish_device_state();
 
   /// Who is not there any more is asked when it is back.
   void note_who_was_told();
@@ -342,11 +341,11 @@ struct SubnetManager::Impl {
   /// Not while a sweep reads what is looked at or Sets change it.
   bool may_look_aside() const;
 
-  void look_at_own_port(Instant now);
+  void check_own_port(Instant now);
 
   // ---- traps
 
-  void look_at_traps(Instant now);
+  void check_traps(Instant now);
   /// What nodes are called now, where no sweep tells.
   void note_renamed(Instant now, std::map<ib::Guid, std::string> names);
   void publish_renamed();

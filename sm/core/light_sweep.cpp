@@ -177,7 +177,7 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
         if (silent_.insert(node.info.node_guid).second)
           notes_.push_back(
               fmt::format("switch {} does not answer, though the cable to it is up; its tables "
-                          "stand until a full sweep",
+                          "are kept until a full sweep",
                           name()));
       }
       return;

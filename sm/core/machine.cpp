@@ -49,7 +49,7 @@ Instant SubnetManager::Impl::next_deadline() const {
 }
 
 void SubnetManager::Impl::on_time(Instant now) {
-  look_for_sleep(now);
+  detect_sleep(now);
   transactor.on_time(now);
   if (started && mastership.due() <= now) mastership.on_time(now);
   run(now);
@@ -63,8 +63,8 @@ void SubnetManager::Impl::run(Instant now) {
     if (cut_at <= now) cut_short_if_silent(now);
     if (state == State::Looking && sweeping && sweep_at <= now) leave_look();
     if (!busy()) begin_next(now);
-    look_at_own_port(now);
-    look_at_traps(now);
+    check_own_port(now);
+    check_traps(now);
     if (!busy() && !paused) go_on_reading(now);
   } while (deliverable());
 }
@@ -204,7 +204,7 @@ void SubnetManager::Impl::move_on(Instant now) {
 }
 
 void SubnetManager::Impl::on_packet(Instant now, const ib::mad::Packet& packet) {
-  look_for_sleep(now);
+  detect_sleep(now);
   if (transactor.on_packet(now, packet)) {
     run(now);
     return;
@@ -238,7 +238,7 @@ void SubnetManager::Impl::on_packet(Instant now, const ib::mad::Packet& packet) 
 Effects SubnetManager::Impl::take_effects(Instant now) {
   Effects taken = std::exchange(effects, {});
   taken.plan = std::exchange(plan_job, std::nullopt);
-  if (holdings != holdings_taken) taken.holdings = holdings_taken = holdings;
+  if (device_state != device_state_taken) taken.device_state = device_state_taken = device_state;
   if (snapshot != snapshot_taken) taken.snapshot = snapshot_taken = snapshot;
   while (auto order = transactor.next_send(now))
     taken.send.push_back(
@@ -270,10 +270,10 @@ void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
                          ib::LogCause{"trap", from}});
   if (number == ib::wire::trap::kCapabilityChange && desired)
     mastership.on_change_at(from, left ? *left : *seen);
-  if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
+  if (desired && concerns(notice, desired->sm_lid)) own_port.call_for(now);
   // Opening our own issm file raises 144 at our own port.
   if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
-  if (options.look_at_traps && mastership.sweeps())
+  if (options.act_on_traps && mastership.sweeps())
     trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
   run(now);
 }

@@ -47,7 +47,7 @@ bool says_nobody(const Completion& completion) {
 
 Mastership::Mastership(MastershipOptions options, Cookie owner)
     : options_(std::move(options)), owner_(owner), others_(options_.sm_key, options_.allowed) {
-  standing_.guid = options_.port_guid;
+  status_.guid = options_.port_guid;
 }
 
 void Mastership::start(Instant now) {
@@ -73,12 +73,12 @@ bool Mastership::sweeps() const {
 election::Rank Mastership::rank() const {
   std::uint8_t priority = options_.priority;
   if (is_master()) priority = std::max(priority, options_.master_priority.value_or(0));
-  return {priority, standing_.guid};
+  return {priority, status_.guid};
 }
 
 void Mastership::set_priority(std::uint8_t priority) {
   options_.priority = priority;
-  standing_.priority = rank().priority;
+  status_.priority = rank().priority;
   others_changed_ = true;
 }
 
@@ -100,7 +100,7 @@ SmInfo Mastership::shown_info(bool with_key) const {
 
 SmInfo Mastership::own_info() const {
   SmInfo info;
-  info.guid = standing_.guid;
+  info.guid = status_.guid;
   info.act_count = static_cast<std::uint32_t>(sends_ + answers_);
   info.priority = rank().priority;
   info.sm_state = state();
@@ -177,7 +177,7 @@ void Mastership::drop_questions() {
 
 void Mastership::on_swept(Instant now, const ib::discover::Observed& found) {
   at_switch_ = found.fabric.node(found.local_port.node).is_switch();
-  if (standing_.guid == Guid{}) standing_.guid = found.fabric.port(found.local_port).guid;
+  if (status_.guid == Guid{}) status_.guid = found.fabric.port(found.local_port).guid;
   others_.on_swept(found);
   drop_questions();
   std::erase_if(deaf_, [this](Guid guid) { return others_.find(guid) == nullptr; });
@@ -192,7 +192,7 @@ void Mastership::on_swept(Instant now, const ib::discover::Observed& found) {
 }
 
 void Mastership::ask_again(const ib::discover::Observed& seen) {
-  others_.look_at(seen);
+  others_.add_seen(seen);
   ask_all();
 }
 
@@ -248,7 +248,7 @@ void Mastership::on_completion(Instant now, const Completion& completion) {
         deaf_.erase(asked.whom);
       else
         deaf_.insert(asked.whom);
-      if (!waited && waited_.empty()) look_at_light_answer(now);
+      if (!waited && waited_.empty()) on_light_answer(now);
       return;
     }
     case Kind::Poll:
@@ -269,7 +269,7 @@ void Mastership::on_completion(Instant now, const Completion& completion) {
 void Mastership::take_answer(Instant now, Guid whom, const Completion& completion) {
   SmInfo info;
   if (answer_of(completion, info) != nullptr) {
-    if (auto news = others_.on_answer(now, whom, info, standing_.guid)) {
+    if (auto news = others_.on_answer(now, whom, info, status_.guid)) {
       logs_.push_back(*std::move(news));
       others_changed_ = true;
     }
@@ -283,7 +283,7 @@ void Mastership::take_answer(Instant now, Guid whom, const Completion& completio
 
 /// Without a sweep: a master that learns of one above it, or of another master, sweeps, and then
 /// decides.
-void Mastership::look_at_light_answer(Instant now) {
+void Mastership::on_light_answer(Instant now) {
   if (!is_master() || options_.ignore_others || followed_ || successor_) return;
   const auto finding = election::judge(state(), rank(), others_.candidates(now, true));
   if (finding.event != Event::NobodyAbove) orders_.push_back(Order::Sweep);
@@ -380,10 +380,10 @@ void Mastership::go(Instant now, SmState to, std::string why) {
   if (to != SmState::Discovering || was_standby_)
     log(LogLevel::Info, fmt::format("{}: {}", election::state_name(to), why));
   unfit_.reset();
-  standing_.state = to;
-  standing_.since = now;
-  standing_.why = std::move(why);
-  standing_.priority = rank().priority;
+  status_.state = to;
+  status_.since = now;
+  status_.why = std::move(why);
+  status_.priority = rank().priority;
   news_ = true;
 }
 

@@ -42,7 +42,7 @@ struct MastershipOptions {
 };
 
 /// What there is to say of a state.
-struct Standing {
+struct SmStatus {
   ib::wire::SmState state{ib::wire::SmState::Discovering};
   ib::Instant since{0};
   std::string why;          // it came to this state
@@ -58,11 +58,11 @@ class Mastership {
   void start(ib::Instant now);
 
   // ---- what it is
-  ib::wire::SmState state() const { return standing_.state; }
+  ib::wire::SmState state() const { return status_.state; }
   bool is_master() const { return state() == ib::wire::SmState::Master; }
   /// Full sweeps are made: to manage the subnet, or to find the master.
   bool sweeps() const;
-  const Standing& standing() const { return standing_; }
+  const SmStatus& status() const { return status_; }
   const OtherManagers& others() const { return others_; }
   /// "SUBNET STANDBY master=GUID lid=N priority=P": the result of who is not master, for scripts.
   std::string headline() const;
@@ -153,7 +153,7 @@ class Mastership {
   void on_stranger(ib::Instant now, const ib::mad::Completion& completion);
   void on_proof(const ib::mad::Packet& request, const ib::mad::Completion& completion);
   void take_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
-  void look_at_light_answer(ib::Instant now);
+  void on_light_answer(ib::Instant now);
   void ask_for_handover(ib::Instant now);
   std::string why_refused(Event control, const ib::wire::SmInfo& sender,
                           const ib::mad::Packet& request, const ib::discover::Observed& seen) const;
@@ -166,7 +166,7 @@ class Mastership {
 
   MastershipOptions options_;
   ib::mad::Cookie owner_;
-  Standing standing_;
+  SmStatus status_;
   OtherManagers others_;
   bool at_switch_{false};
   std::uint64_t sends_{0}, answers_{0};  // SMPs sent; requests for SMInfo that came

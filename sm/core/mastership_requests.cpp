@@ -78,7 +78,7 @@ void Mastership::look_for_stranger(Instant now, const ib::mad::Packet& request,
 void Mastership::on_stranger(Instant now, const Completion& completion) {
   if (!is_master() || !completion.reply || completion.reply->mad.status() != 0) return;
   const auto info = ib::wire::body<SmInfo>(completion.reply->mad);
-  if (info.sm_state != SmState::Master || info.guid == standing_.guid ||
+  if (info.sm_state != SmState::Master || info.guid == status_.guid ||
       others_.find(info.guid) != nullptr)
     return;
   ask_back_at_ = now + kStrangerPause;
@@ -110,7 +110,7 @@ std::string Mastership::why_refused(Event control, const SmInfo& sender,
   if (sender.sm_state != election::state_of_sender(control))
     return fmt::format("a sender that says it is {}", election::state_name(sender.sm_state));
   if (options_.sm_key != 0 && sender.sm_key != options_.sm_key) return "another SM_Key";
-  if (sender.guid == standing_.guid) return "our own GUID";
+  if (sender.guid == status_.guid) return "our own GUID";
   if (!options_.allowed.empty() && !options_.allowed.contains(sender.guid))
     return "a subnet manager that is not among allowed_sm_guids";
   const auto from = sender_of(request, seen);

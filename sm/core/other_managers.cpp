@@ -37,7 +37,7 @@ void OtherManagers::on_swept(const ib::discover::Observed& seen) {
   take(seen, std::exchange(all_, {}));
 }
 
-void OtherManagers::look_at(const ib::discover::Observed& seen) { take(seen, all_); }
+void OtherManagers::add_seen(const ib::discover::Observed& seen) { take(seen, all_); }
 
 void OtherManagers::take(const ib::discover::Observed& seen, std::map<Guid, OtherManager> before) {
   for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {

@@ -41,7 +41,7 @@ class OtherManagers {
   /// What a sweep found: who speaks of a subnet manager no more is forgotten.
   void on_swept(const ib::discover::Observed& seen);
   /// What is known of ports by now: who speaks of one since the sweep is added.
-  void look_at(const ib::discover::Observed& seen);
+  void add_seen(const ib::discover::Observed& seen);
   /// The port `asked` answered; what to say of it, if that is news.
   std::optional<ib::LogEvent> on_answer(ib::Instant now, ib::Guid asked,
                                         const ib::wire::SmInfo& info, ib::Guid own);

@@ -89,7 +89,7 @@ bool is_empty(const PKeyTable& table) {
 
 }  // namespace
 
-bool speaks_of(const ib::wire::Notice& notice, ib::Lid lid) {
+bool concerns(const ib::wire::Notice& notice, ib::Lid lid) {
   namespace trap = ib::wire::trap;
   if (!notice.is_generic || notice.trap_number < trap::kBadPKey ||
       notice.trap_number > trap::kSwitchBadPKey)

@@ -27,7 +27,7 @@ namespace sm::core {
 
 /// Whether a notice of a wrong P_Key or Q_Key (traps 257, 258, 259) is about packets to `lid`:
 /// whose port it is may have lost its keys.
-bool speaks_of(const ib::wire::Notice& notice, ib::Lid lid);
+bool concerns(const ib::wire::Notice& notice, ib::Lid lid);
 
 class OwnPort {
  public:

@@ -39,14 +39,14 @@ plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Ob
   request.vls_programmed = vls_ == store::DeviceVls::Told;
   request.vls_put_back = vls_ == store::DeviceVls::PutBack;
   request.pending_options = pending_options;
-  request.following = std::exchange(following_, {});
+  request.reroute = std::exchange(reroute_, {});
   return request;
 }
 
 void PlanInputs::take_back(plan::Planned& plan, bool counts) {
-  following_ = std::exchange(plan.following, {});
+  reroute_ = std::exchange(plan.reroute, {});
   // Routes by files that do not count yet are nobody's to follow.
-  if (!counts && plan.desired && plan.desired->options_adopted) following_ = {};
+  if (!counts && plan.desired && plan.desired->options_adopted) reroute_ = {};
 }
 
 store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
@@ -78,8 +78,8 @@ bool PlanInputs::all_are_there(const plan::Desired& plan) const {
 store::Batch PlanInputs::remember_routes(const plan::Desired& plan,
                                          const ib::route::Options& options) {
   store::Batch batch;
-  if (!following_.rerouter || !plan.program_lfts || plan.routing->engine.empty()) return batch;
-  auto routes = encode(plan::remember(*following_.rerouter, plan.routing->graph, options));
+  if (!reroute_.rerouter || !plan.program_lfts || plan.routing->engine.empty()) return batch;
+  auto routes = encode(plan::remember(*reroute_.rerouter, plan.routing->graph, options));
   if (routes == routes_stored_) return batch;
   batch.routes = routes_stored_ = std::move(routes);
   return batch;

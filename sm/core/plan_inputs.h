@@ -64,7 +64,7 @@ class PlanInputs {
   plan::PortAliases aliases_;
   plan::AliasBlocks alias_blocks_;     // that hold some, or did
   std::uint64_t aliases_revision_{0};  // of these
-  plan::Following following_;
+  plan::RerouteState reroute_;
 };
 
 }  // namespace sm::core

@@ -43,7 +43,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
 }
 
 void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
-                                       std::shared_ptr<const plan::Standing> standing) {
+                                       std::shared_ptr<const plan::FoundRoutes> routes_found) {
   // What is planned by names goes by those of now, whatever the map was when it was swept.
   if (named_by != options.node_names) {
     named_by = options.node_names;
@@ -52,14 +52,14 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   plan::PlanRequest request = inputs.request_for(swept, options.plan);
   request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
   request.options.lids_of_devices = taking_over && !options.honor_stored_lids;
-  if (desired && !standing) request.before = seen;
+  if (desired && !routes_found) request.before = seen;
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();
   request.mute = mute_nodes(*swept);
   request.keep_fdr10 = known.refused.nodes(device::kExtendedPortInfo);
   request.fewer_vls = known.fewer_vls;
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
-  request.standing = std::move(standing);
+  request.found = std::move(routes_found);
   request.balance = balancing;
   found = std::move(swept);
   plan_job.emplace(PlanJob{++plans, std::move(request)});
@@ -113,9 +113,8 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
   }
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
   desired_aliases_revision = inputs.aliases_revision();
-  looks_for_routes = looks_for_routes && has_standing_routes();
+  looks_for_routes = looks_for_routes && has_found_routes();
   if (!looks_for_routes) settle_plan();
-  transactor.settle();
   if (!patient) cut_at = now + kSilence;
   go(looks_for_routes || is_to_be_read() ? Event::PlanToRead : Event::Planned);
   begin_apply();
@@ -144,16 +143,16 @@ void SubnetManager::Impl::settle_plan() {
     effects.commit.push_back(std::move(batch));
 }
 
-bool SubnetManager::Impl::has_standing_routes() const {
+bool SubnetManager::Impl::has_found_routes() const {
   if (!desired->program_lfts) return false;
   return std::ranges::any_of(seen->nodes, [](const auto& node) {
     return node.switch_info && node.switch_info->linear_fdb_top != 0;
   });
 }
 
-std::shared_ptr<const plan::Standing> SubnetManager::Impl::standing_routes() const {
+std::shared_ptr<const plan::FoundRoutes> SubnetManager::Impl::found_routes() const {
   const auto& routing = *desired->routing;
-  auto standing = std::make_shared<plan::Standing>();
+  auto routes_found = std::make_shared<plan::FoundRoutes>();
   for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
     const device::Forwarding* held = known.inventory.forwarding(routing.graph.guid(s));
     if (held == nullptr) continue;
@@ -162,11 +161,11 @@ std::shared_ptr<const plan::Standing> SubnetManager::Impl::standing_routes() con
     for (std::size_t lid = 0; lid < row.size(); ++lid)
       if (held->knows_lft_block(lid / device::kLidsInBlock)) lft[lid] = held->lft[lid];
     if (std::ranges::all_of(lft, [](auto port) { return port == ib::tables::kNoPort; })) continue;
-    standing->lfts.emplace(routing.graph.guid(s), std::move(lft));
+    routes_found->lfts.emplace(routing.graph.guid(s), std::move(lft));
   }
-  if (standing->lfts.empty()) return nullptr;
-  standing->made = inputs.routes_made();
-  return standing;
+  if (routes_found->lfts.empty()) return nullptr;
+  routes_found->made = inputs.routes_made();
+  return routes_found;
 }
 
 bool SubnetManager::Impl::is_unknown(const plan::WantedBlock& want) const {

@@ -70,7 +70,7 @@ void SubnetManager::sweep_now(Instant now, Reason reason) {
   impl_->want_sweep(now, reason);
   impl_->run(now);
 }
-void SubnetManager::look_now(Instant now) {
+void SubnetManager::light_sweep_now(Instant now) {
   impl_->look_at = std::min(impl_->look_at, now);
   impl_->run(now);
 }
@@ -159,7 +159,7 @@ void SubnetManager::set_options(const Options& options) {
   now.full_sweeps_only = options.full_sweeps_only;
   now.full_sweep_every = options.full_sweep_every;
   now.balance_after = options.balance_after;
-  now.look_at_traps = options.look_at_traps;
+  now.act_on_traps = options.act_on_traps;
   impl_->m_keys.set_key(options.m_keys.key);
   plan::PlanOptions plan = options.plan;
   plan.choice = std::move(now.plan.choice);
@@ -186,15 +186,9 @@ Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 
 Effects SubnetManager::take_effects(Instant now) { return impl_->take_effects(now); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
-DeviceStatePtr SubnetManager::holdings() const { return impl_->holdings; }
+DeviceStatePtr SubnetManager::device_state() const { return impl_->device_state; }
 std::uint64_t SubnetManager::routes_load_max() const {
   return impl_->desired && impl_->desired->program_lfts ? impl_->desired->verdict.load_max : 0;
-}
-bool SubnetManager::settle() {
-  if (!impl_->memory_dirty || impl_->busy() || impl_->transactor.pending() != 0) return false;
-  impl_->memory_dirty = false;
-  impl_->transactor.settle();
-  return true;
 }
 bool SubnetManager::keeps_unknown_groups() const { return impl_->forget_groups_at != kNever; }
 bool SubnetManager::idle() const {

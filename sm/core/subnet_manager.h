@@ -72,9 +72,9 @@ struct Options {
   bool full_sweeps_only{false};  // instead of light ones
   /// What no device tells of is found by a sweep of the whole fabric, this often; 0: never.
   ib::Duration full_sweep_every{std::chrono::hours(24)};
-  /// When nothing has changed for so long, routes that followed what changed are balanced anew.
+  /// When nothing has changed for so long, routes that followed what changed are balanced again.
   std::optional<ib::Duration> balance_after;
-  bool look_at_traps{true};  // else what they tell of waits for the next sweep
+  bool act_on_traps{true};  // else what they tell of waits for the next sweep
   /// The first sweep is planned even where another one is master, and nothing is set: the report
   /// has what would be. For one report; what is known of devices afterwards is how they would be.
   bool rehearse{false};
@@ -109,7 +109,7 @@ class SubnetManager {
   /// more.
   void on_recalled(ib::Instant now, const std::optional<store::Contents>& contents);
   /// Another one has taken the store from this one: who is master is found out, and if it is this
-  /// one it asks what is stored anew.
+  /// one it asks again what is stored.
   void on_deposed(ib::Instant now);
   /// What is stored, which could not be read when it was asked for, can be now: it is asked for
   /// again, and the subnet is planned by it.
@@ -121,7 +121,7 @@ class SubnetManager {
   std::vector<ib::Guid> found_ports() const;
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
-  void look_now(ib::Instant now);
+  void light_sweep_now(ib::Instant now);
   /// Computes all routes again for the fabric as it was swept last, and takes them if they spread
   /// loads better.
   void reroute_now(ib::Instant now);
@@ -141,7 +141,7 @@ class SubnetManager {
   void set_routing_files(ib::route::ReadOptions files);
   /// Multicast memberships as they are now.
   void set_groups(ib::Instant now, std::vector<plan::MlidGroup> groups);
-  /// Alias GUIDs as they are now; ports get them at once. When they have, holdings() have
+  /// Alias GUIDs as they are now; ports get them at once. When they have, device_state() has
   /// `revision`.
   void set_aliases(ib::Instant now, plan::PortAliases aliases, std::uint64_t revision = 0);
 
@@ -167,11 +167,7 @@ class SubnetManager {
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;
   /// What goes with it; null as long.
-  DeviceStatePtr holdings() const;
-
-  /// Nothing of a full sweep is under way any more: what only that needed is given back, once after
-  /// each. True: there was such.
-  bool settle();
+  DeviceStatePtr device_state() const;
 
   /// CA-to-CA routes over the most loaded link of the routes in force, more on slower links; 0: not
   /// counted.

@@ -50,7 +50,7 @@ class TrapLook {
                      const ib::discover::Observed& seen, Flapping& flapping);
   /// A full sweep begins and looks at everything. Requests that are to be cancelled.
   std::vector<ib::mad::Cookie> on_sweep_begun();
-  /// One begins that looks at some places: looks that are under way begin anew when it has ended.
+  /// One begins that looks at some places: looks that are under way begin again when it has ended.
   std::vector<ib::mad::Cookie> on_partial_sweep_begun();
 
   /// A trap that is worth a look came and nobody has looked yet.

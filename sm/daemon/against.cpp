@@ -21,7 +21,7 @@ using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 
-constexpr std::size_t kFileBytesMax = std::size_t{64} << 20;
+constexpr std::size_t kReportBytesMax = std::size_t{64} << 20;
 
 class Against {
  public:
@@ -71,7 +71,7 @@ class Against {
  private:
   static std::optional<std::string> read(const std::string& path) {
     if (path.empty()) return std::nullopt;
-    auto text = ib::fabric::read_regular_file(path, kFileBytesMax);
+    auto text = ib::fabric::read_regular_file(path, kReportBytesMax);
     return text ? std::optional(*std::move(text)) : std::nullopt;
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "sm/daemon/console_files.h"
 
 namespace sm::daemon {
@@ -11,12 +12,10 @@ namespace {
 
 using namespace console;
 
-constexpr int kUsage = 2;
-
 /// What is in force, orders of before included.
 std::string configuration_text(const ConsoleWorld& world) {
   config::Configuration now = world.configuration;
-  now.settings.sm_priority = world.manager.mastership().standing().priority;
+  now.settings.sm_priority = world.manager.mastership().status().priority;
   now.settings.log_flags = world.log.flags();
   return config::options_text(now);
 }
@@ -26,7 +25,7 @@ View view_of(const ConsoleWorld& world, bool is_trusted) {
   view.version = world.version;
   view.snapshot = world.manager.snapshot();
   view.aliases = world.manager.aliases();
-  view.standing = world.manager.mastership().standing();
+  view.sm_status = world.manager.mastership().status();
   view.other_sms = world.manager.mastership().others().known();
   view.sweeping = world.manager.sweeping();
   view.sweep_interval = world.manager.sweep_interval();
@@ -62,7 +61,7 @@ struct Carrying {
   }
   std::string operator()(const SweepNow& order) const {
     if (order.kind == SweepKind::Light)
-      world.manager.look_now(now);
+      world.manager.light_sweep_now(now);
     else if (order.kind == SweepKind::RoutesAlone)
       world.manager.reroute_now(now);
     else
@@ -117,8 +116,9 @@ Outcome run_console(const ConsoleWorld& world, Words words, bool is_trusted) {
 control::Answer console_verb(const ConsoleWorld& world, const control::Request& request) {
   Outcome outcome = run_console(world, request.words, true);
   if (outcome.loops)
-    return {kUsage, "there is no loop here: `watch ibsm ctl console status` has the same\n"};
-  return {outcome.is_usage ? kUsage : 0, std::move(outcome.text)};
+    return {ib::cli::kExitUsage,
+            "there is no loop here: `watch ibsm ctl console status` has the same\n"};
+  return {outcome.is_usage ? ib::cli::kExitUsage : 0, std::move(outcome.text)};
 }
 
 }  // namespace sm::daemon

@@ -17,8 +17,6 @@ using managers::performance::PerformanceManager;
 using managers::performance::PortRecords;
 using managers::performance::Which;
 
-constexpr int kUsage = 2, kCannot = 4;
-
 /// The node that a word means, and its port where the word has one: of the subnet as it is, or of
 /// those that were counted before.
 ib::Result<ib::fabric::NodeAndPort> find_counted(const std::string& word,
@@ -99,12 +97,12 @@ control::Answer dump(const control::Request& request, const PerformanceManager& 
                      const std::string& file, const Clock& clock) {
   const bool table = request.words.size() > 1;
   if (table && request.words[1] != "mach")
-    return {kUsage, fmt::format("expected `dump` or `dump mach`, got '{}'\n",
-                                ib::printable(request.words[1]))};
+    return {ib::cli::kExitUsage, fmt::format("expected `dump` or `dump mach`, got '{}'\n",
+                                             ib::printable(request.words[1]))};
   const std::string text = table ? counters_table(manager.records(), clock)
                                  : counters_text(manager.records(), {}, clock);
   if (auto written = store::write_backup(file, text); !written)
-    return {kCannot, written.error().message + '\n'};
+    return {ib::cli::kExitCannotRun, written.error().message + '\n'};
   return {0, fmt::format("{} ports written to {}\n", manager.records().size(), file)};
 }
 
@@ -114,7 +112,8 @@ control::Answer counters_verb(const control::Request& request, PerformanceManage
                               const std::string& file, const Clock& clock,
                               const CountedSubnet& subnet) {
   if (manager == nullptr)
-    return {kCannot, "counters are not read: start ibsm with --perfmgr (perfmgr TRUE)\n"};
+    return {ib::cli::kExitCannotRun,
+            "counters are not read: start ibsm with --perfmgr (perfmgr TRUE)\n"};
   const std::string what = request.words.empty() ? "list" : request.words.front();
   const std::size_t words_max = what == "list" || what == "history" ? 3 : what == "dump" ? 2 : 1;
   if (request.words.size() <= words_max) {
@@ -132,7 +131,7 @@ control::Answer counters_verb(const control::Request& request, PerformanceManage
     }
   }
   return {
-      kUsage,
+      ib::cli::kExitUsage,
       "expected `counters list [NODE [PORT]]`, `counters history [NODE [PORT]]`, `counters dump "
       "[mach]`, `counters sweep` or `counters clear`\n"};
 }

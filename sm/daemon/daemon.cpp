@@ -183,9 +183,12 @@ bool Daemon::speak(Instant now) {
     status_ = *end_status_;
     return false;
   }
-  const bool freed = sa_->release_snapshots();
-  // A sweep of a large fabric needed half as much again as what is kept.
-  if (manager_->settle() || freed) malloc_trim(0);
+  // Why: doc/ibsm.md, Memory.
+  if (sa_->release_snapshots()) trim_due_ = true;
+  if (trim_due_ && manager_->idle() && manager_->mads_pending() == 0) {
+    trim_due_ = false;
+    malloc_trim(0);
+  }
   return true;
 }
 

@@ -23,14 +23,16 @@ void Daemon::commit(store::Batch batch) {
   if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
 }
 
-void Daemon::publish(const DeviceStatePtr& holdings) {
+void Daemon::publish(const DeviceStatePtr& device_state) {
+  trim_due_ = true;
   // A full sweep has its dumps written when it is reported.
-  if (dumps_ && manager_->idle() && holdings->multicast != dumped_trees_)
-    dumps_->write(manager_->snapshot(), holdings);
-  dumped_trees_ = holdings->multicast;
-  events_->on_holdings(holdings, manager_->snapshot());
-  sa_->post(
-      [held = holdings](Instant, sa::Server& server) mutable { server.publish(std::move(held)); });
+  if (dumps_ && manager_->idle() && device_state->multicast != dumped_trees_)
+    dumps_->write(manager_->snapshot(), device_state);
+  dumped_trees_ = device_state->multicast;
+  events_->on_device_state(device_state, manager_->snapshot());
+  sa_->post([held = device_state](Instant, sa::Server& server) mutable {
+    server.publish(std::move(held));
+  });
 }
 
 void Daemon::publish(const SnapshotPtr& snapshot) {
@@ -57,7 +59,7 @@ void Daemon::watch(const core::Watched& watched) {
   if (managers_) managers_->on_watched(now_, watched);
 }
 
-void Daemon::hear(const core::ReceivedNotice& notice) {
+void Daemon::on_notice(const core::ReceivedNotice& notice) {
   sa_->post([notice](Instant when, sa::Server& server) {
     server.on_notice(when, notice.notice, notice.from);
   });
@@ -78,7 +80,7 @@ std::optional<core::PlanResult> Daemon::plan(core::PlanJob job) {
 void Daemon::report(core::Report report) {
   if (end_status_) return;
   events_->on_report(manager_->snapshot(), report);
-  if (dumps_) dumps_->write(manager_->snapshot(), manager_->holdings());
+  if (dumps_) dumps_->write(manager_->snapshot(), manager_->device_state());
   if (options_.exit_on_fatal && report.duplicate_guids > 0) {
     end_status_ = give_up(
         fmt::format("{} nodes have the GUID of another node, and --exit-on-fatal is given: {}",
@@ -100,15 +102,15 @@ void Daemon::report(core::Report report) {
   if (options_.once) once_status_ = report.exit_status();
 }
 
-void Daemon::stand(const core::Standing& standing) {
-  events_->on_standing(standing.state, standing.why);
+void Daemon::on_sm_status(const core::SmStatus& status) {
+  events_->on_sm_status(status.state, status.why);
   using ib::wire::SmState;
-  if (standing.state == SmState::Master || end_status_) return;
+  if (status.state == SmState::Master || end_status_) return;
   deposed_ = apart_ = false;
   sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
   store_->post_stand_by();
-  if (standing.state == SmState::Discovering)
-    return ib::cli::tell_service_manager("STATUS=SUBNET DISCOVERING " + standing.why);
+  if (status.state == SmState::Discovering)
+    return ib::cli::tell_service_manager("STATUS=SUBNET DISCOVERING " + status.why);
   if (!announce(manager_->mastership().headline(), {})) return;
   background_.tell(0);
   if (options_.once && !once_status_) end_status_ = kAnotherIsMaster;

@@ -110,19 +110,19 @@ class Daemon : private core::Carrier {
   void recall() override;
   bool is_master_elsewhere() const;
   void commit(store::Batch batch) override;
-  void publish(const DeviceStatePtr& holdings) override;
+  void publish(const DeviceStatePtr& device_state) override;
   void publish(const SnapshotPtr& snapshot) override;
   /// Of the configuration in force and of a subnet, which may be null.
   void tell_dropped_levels(const SnapshotPtr& subnet);
   void log(const ib::LogEvent& event) override { log_.write(event); }
   void watch(const core::Watched& watched) override;
-  void hear(const core::ReceivedNotice& notice) override;
+  void on_notice(const core::ReceivedNotice& notice) override;
   ib::Result<void> send(const core::Outgoing& out) override;
   std::optional<core::PlanResult> plan(core::PlanJob job) override;
   void report(core::Report report) override;
 
   /// Who is not master answers for no subnet; that, too, is a result.
-  void stand(const core::Standing& standing) override;
+  void on_sm_status(const core::SmStatus& status) override;
 
   /// False: this is the end.
   bool announce(const std::string& headline, const std::vector<std::string>& lines);
@@ -168,6 +168,7 @@ class Daemon : private core::Carrier {
   ib::Instant now_{};               // of the effects that are being carried out
   std::optional<int> end_status_;   // set by one of them: this is the end
   std::optional<int> once_status_;  // --once: it is, when managers have done their part
+  bool trim_due_{false};            // a sweep or a reading of tables needed memory that is free now
   Announcer announcer_{log_, options_.once};
   int status_{0};
 };

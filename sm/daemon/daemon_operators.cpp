@@ -45,7 +45,7 @@ control::Answer Daemon::answer_as_asked(const control::Request& request) {
                    comparison_ ? &comparison_->consistency() : nullptr);
   if (request.verb == "sa") return change_sa(request);
   if (request.verb == "explain")
-    return explain_verb(request, manager_->snapshot(), manager_->holdings(), path_rules_);
+    return explain_verb(request, manager_->snapshot(), manager_->device_state(), path_rules_);
   if (request.verb == "console") return console_verb(console_world(), request);
   if (auto done = sweep_verb(request, *manager_, ib::monotonic_now())) return *std::move(done);
   return {2,
@@ -105,9 +105,9 @@ control::Answer Daemon::change_sa(const control::Request& request) {
 }
 
 control::Answer Daemon::change_partitions(const control::Request& request) {
-  MembersChange change = partition_verb(
-      request, added_members_,
-      {manager_->snapshot(), manager_->holdings(), partitions_->allow_both, path_rules_.version});
+  MembersChange change = partition_verb(request, added_members_,
+                                        {manager_->snapshot(), manager_->device_state(),
+                                         partitions_->allow_both, path_rules_.version});
   if (change.batch.empty()) return std::move(change.answer);
   if (auto kept = store_->commit(change.batch); !kept)
     return {4, "nothing was changed, since it cannot be stored: " + kept.error().message + '\n'};

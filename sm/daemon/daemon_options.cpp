@@ -151,7 +151,7 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   core.silent_hosts = {static_cast<unsigned>(s.silent_host_sweeps), seconds(s.silent_host_seconds)};
   core.full_sweep_every = seconds(s.full_sweep_interval);
   if (s.offsweep_balancing_enabled) core.balance_after = seconds(s.offsweep_balancing_window);
-  core.look_at_traps = s.sweep_on_trap;
+  core.act_on_traps = s.sweep_on_trap;
   core.plan.reregister = !s.no_clients_rereg;
   core.plan.multicast = !s.disable_multicast;
   core.plan.multicast_top = s.use_mfttop;

@@ -9,10 +9,10 @@ namespace sm::daemon {
 namespace {
 
 constexpr const char* kConfDir = IBKIT_CONF_DIR;
-constexpr const char* kPartitionsFile = IBKIT_PARTITION_CONFIG_FILE;
-constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
-constexpr const char* kQosPolicyFile = IBKIT_QOS_POLICY_FILE;
-constexpr const char* kNodeNamesFile = IBKIT_NODE_NAME_MAP_FILE;
+constexpr const char* kPartitionsPath = IBKIT_PARTITION_CONFIG_FILE;
+constexpr const char* kPrefixRoutesPath = IBKIT_PREFIX_ROUTES_FILE;
+constexpr const char* kQosPolicyPath = IBKIT_QOS_POLICY_FILE;
+constexpr const char* kNodeNamesPath = IBKIT_NODE_NAME_MAP_FILE;
 
 std::string in_conf_dir(const char* name) { return std::string(kConfDir).append("/").append(name); }
 
@@ -67,10 +67,10 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
   } else {
     out.state_dir = state_dir(said, "/var/lib/ibsm");
     out.options.push_back(in_conf_dir("ibsm.conf"));
-    out.partitions.push_back(in_conf_dir(kPartitionsFile));
-    out.prefix_routes.push_back(in_conf_dir(kPrefixRoutesFile));
-    out.qos_policy.push_back(in_conf_dir(kQosPolicyFile));
-    out.node_names.push_back(in_conf_dir(kNodeNamesFile));
+    out.partitions.push_back(in_conf_dir(kPartitionsPath));
+    out.prefix_routes.push_back(in_conf_dir(kPrefixRoutesPath));
+    out.qos_policy.push_back(in_conf_dir(kQosPolicyPath));
+    out.node_names.push_back(in_conf_dir(kNodeNamesPath));
   }
   out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
   return out;

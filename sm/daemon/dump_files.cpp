@@ -59,15 +59,15 @@ ib::Result<void> write_engine_files(const DumpOptions& options, const Snapshot& 
 }  // namespace
 
 ib::Result<void> write_dumps(const DumpOptions& options, const Snapshot& snapshot,
-                             const DeviceState& holdings) {
+                             const DeviceState& device_state) {
   const Routing& routing = *snapshot.routing;
   const ib::tables::MulticastTables none;
-  const bool has_trees = holdings.multicast != nullptr && holdings.graph != nullptr &&
-                         holdings.graph->switch_count() == routing.graph.switch_count();
+  const bool has_trees = device_state.multicast != nullptr && device_state.graph != nullptr &&
+                         device_state.graph->switch_count() == routing.graph.switch_count();
   std::vector<ib::tables::SwitchTables> switches;
   if (options.routing)
     switches = ib::tables::switch_tables(snapshot.fabric(), routing.graph, routing.lfts,
-                                         has_trees ? *holdings.multicast : none);
+                                         has_trees ? *device_state.multicast : none);
   ib::report::DumpContent content;
   content.fabric = &snapshot.fabric();
   content.graph = &routing.graph;
@@ -101,11 +101,11 @@ DumpFiles::~DumpFiles() {
   thread_.join();
 }
 
-void DumpFiles::write(SnapshotPtr snapshot, DeviceStatePtr holdings) {
-  if (snapshot == nullptr || snapshot->routing == nullptr || holdings == nullptr) return;
+void DumpFiles::write(SnapshotPtr snapshot, DeviceStatePtr device_state) {
+  if (snapshot == nullptr || snapshot->routing == nullptr || device_state == nullptr) return;
   {
     const std::lock_guard lock(mutex_);
-    next_ = State{std::move(snapshot), std::move(holdings)};
+    next_ = State{std::move(snapshot), std::move(device_state)};
   }
   changed_.notify_one();
 }
@@ -117,7 +117,7 @@ void DumpFiles::run() {
     if (!next_) return;
     const State state = *std::exchange(next_, std::nullopt);
     lock.unlock();
-    tell(write_dumps(options_, *state.snapshot, *state.holdings));
+    tell(write_dumps(options_, *state.snapshot, *state.device_state));
     lock.lock();
   }
 }

@@ -20,7 +20,7 @@ namespace sm::daemon {
 
 /// Writes the files of one state of the subnet. An error is of kind Io and names the file.
 ib::Result<void> write_dumps(const DumpOptions& options, const Snapshot& snapshot,
-                             const DeviceState& holdings);
+                             const DeviceState& device_state);
 
 class DumpFiles {
  public:
@@ -32,12 +32,12 @@ class DumpFiles {
   DumpFiles& operator=(const DumpFiles&) = delete;
 
   /// After a full sweep, and when multicast tables were programmed. Does not wait.
-  void write(SnapshotPtr snapshot, DeviceStatePtr holdings);
+  void write(SnapshotPtr snapshot, DeviceStatePtr device_state);
 
  private:
   struct State {
     SnapshotPtr snapshot;
-    DeviceStatePtr holdings;
+    DeviceStatePtr device_state;
   };
   void run();
   void tell(const ib::Result<void>& done);

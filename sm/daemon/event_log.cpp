@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/report/shapes.h"
 
 namespace sm::daemon {
@@ -17,7 +18,6 @@ using events::Events;
 using events::Record;
 using events::Troubles;
 
-constexpr int kUsage = 2;
 /// Lines of one kind that the log gets of one sweep; all are in the file of events.
 constexpr std::size_t kLinesMost = 20;
 
@@ -140,13 +140,13 @@ void EventLog::on_routing(const SnapshotPtr& subnet, std::uint64_t load) {
   routing_ = subnet->routing;
   load_ = load;
 }
-void EventLog::on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet) {
+void EventLog::on_device_state(const DeviceStatePtr& device_state, const SnapshotPtr& subnet) {
   if (!subnet) return;
-  take(events::device_changes(holdings_.get(), *holdings, *subnet, tables_.get()));
-  if (!holdings->tables_to_come) tables_ = holdings->tables;
-  holdings_ = holdings;
+  take(events::device_changes(device_state_.get(), *device_state, *subnet, tables_.get()));
+  if (!device_state->tables_to_come) tables_ = device_state->tables;
+  device_state_ = device_state;
 }
-void EventLog::on_standing(ib::wire::SmState state, const std::string& why) {
+void EventLog::on_sm_status(ib::wire::SmState state, const std::string& why) {
   take({events::make(events::Kind::SmState, {std::string(events::state_name(state)), why})});
 }
 void EventLog::on_configuration(const std::string& why) {
@@ -201,11 +201,11 @@ control::Answer EventLog::answer(const control::Request& request) const {
   std::uint64_t since = 0, epoch = journal_.epoch();
   if (request.words.size() > 1 ||
       (!request.words.empty() && !ib::parse_number(request.words[0], UINT64_MAX, since)))
-    return {kUsage, "expected `events [--since NUMBER]`: those after that number\n"};
+    return {ib::cli::kExitUsage, "expected `events [--since NUMBER]`: those after that number\n"};
   const bool follows = request.has("follow");
   if (follows && !request.option("follow").empty() &&
       !ib::parse_number(request.option("follow"), UINT64_MAX, epoch))
-    return {kUsage, "expected the epoch of an answer to follow\n"};
+    return {ib::cli::kExitUsage, "expected the epoch of an answer to follow\n"};
   const std::lock_guard lock(mutex_);
   std::string text;
   if (follows) text = fmt::format("{}\n", journal_.epoch());

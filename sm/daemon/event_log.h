@@ -42,8 +42,8 @@ class EventLog {
   void on_report(const SnapshotPtr& subnet, const core::Report& report);
   /// What the routes follow is told before them. `load`: of the most loaded link; 0: not counted.
   void on_routing(const SnapshotPtr& subnet, std::uint64_t load);
-  void on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet);
-  void on_standing(ib::wire::SmState state, const std::string& why);
+  void on_device_state(const DeviceStatePtr& device_state, const SnapshotPtr& subnet);
+  void on_sm_status(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
   void on_configuration(const std::string& why);
   void on_differences(std::span<const Consistency::News> news);
@@ -82,7 +82,7 @@ class EventLog {
   events::Troubles troubles_;
   std::shared_ptr<const Routing> routing_;
   std::uint64_t load_{0};
-  DeviceStatePtr holdings_;
+  DeviceStatePtr device_state_;
   std::shared_ptr<const device::Inventory> tables_;  // the last that were read to the end
   std::shared_ptr<const policy::PartitionPolicy> partitions_;
   std::vector<policy::DroppedLevel> dropped_levels_;

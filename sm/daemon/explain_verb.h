@@ -23,6 +23,6 @@ PathRules path_rules_of(const DaemonOptions& options);
 
 /// `snapshot` may be null: nothing is known yet.
 control::Answer explain_verb(const control::Request& request, const SnapshotPtr& snapshot,
-                             const DeviceStatePtr& holdings, const PathRules& rules);
+                             const DeviceStatePtr& device_state, const PathRules& rules);
 
 }  // namespace sm::daemon

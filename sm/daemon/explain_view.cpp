@@ -49,10 +49,10 @@ VlTables planned_vl_tables(const std::shared_ptr<const plan::Desired>& desired,
   return tables;
 }
 
-VlTables held_vl_tables(const SnapshotPtr& snapshot, const DeviceStatePtr& holdings) {
+VlTables held_vl_tables(const SnapshotPtr& snapshot, const DeviceStatePtr& device_state) {
   VlTables tables =
-      read_by([snapshot, holdings](const TableKind& kind, ib::fabric::NodeIndex n, Slot slot) {
-        return holdings->tables->held(kind, snapshot->fabric().node(n).guid, slot);
+      read_by([snapshot, device_state](const TableKind& kind, ib::fabric::NodeIndex n, Slot slot) {
+        return device_state->tables->held(kind, snapshot->fabric().node(n).guid, slot);
       });
   tables.data_vls = [snapshot](PortRef p) {
     return ib::wire::data_vls(snapshot->observed->port(p).get<&PortInfo::operational_vls>());

@@ -26,7 +26,7 @@ struct VlTables {
 };
 VlTables planned_vl_tables(const std::shared_ptr<const plan::Desired>& desired,
                            const SnapshotPtr& snapshot);
-VlTables held_vl_tables(const SnapshotPtr& snapshot, const DeviceStatePtr& holdings);
+VlTables held_vl_tables(const SnapshotPtr& snapshot, const DeviceStatePtr& device_state);
 
 class ExplainView {
  public:

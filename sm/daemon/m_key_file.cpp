@@ -13,7 +13,7 @@
 namespace sm::daemon {
 namespace {
 
-constexpr auto kEvery = std::chrono::seconds(1);
+constexpr auto kOnceASecond = std::chrono::seconds(1);
 constexpr const char* kName = "guid2mkey";
 constexpr std::size_t kBytesMax = std::size_t{1} << 24;
 
@@ -26,7 +26,7 @@ BackupFile::Text text_of(const core::MKeys& keys) {
 }  // namespace
 
 MKeyFile::MKeyFile(const std::string& state_dir, std::launch launch)
-    : path_(state_dir + "/" + kName), file_("list of M_Keys", path_, kEvery, launch) {}
+    : path_(state_dir + "/" + kName), file_("list of M_Keys", path_, kOnceASecond, launch) {}
 
 MKeyFile::Read MKeyFile::read() const {
   Read read;

@@ -128,7 +128,7 @@ ib::Result<OfflineSubnet> answer(const Fabric& topology, const DaemonOptions& op
   OfflineSubnet subnet;
   subnet.desired = std::make_shared<const plan::Desired>(*std::move(planned.desired));
   subnet.snapshot = snapshot_of(std::move(observed), *subnet.desired, options.core.plan);
-  subnet.following = std::move(planned.following);
+  subnet.reroute = std::move(planned.reroute);
   return subnet;
 }
 
@@ -146,7 +146,7 @@ ib::Result<OfflineSubnet> plan_offline_after(OfflineSubnet before, const Fabric&
   plan::PlanRequest request;
   request.for_report = true;
   if (!before.desired->routing->engine.empty()) request.previous = before.desired->routing;
-  request.following = std::move(before.following);
+  request.reroute = std::move(before.reroute);
   return answer(topology, options, std::move(request));
 }
 

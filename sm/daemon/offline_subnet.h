@@ -17,7 +17,7 @@ namespace sm::daemon {
 struct OfflineSubnet {
   std::shared_ptr<const plan::Desired> desired;  // never null, nor is the other
   SnapshotPtr snapshot;                          // as it is when all of that was programmed
-  plan::Following following;                     // for a plan of what comes after it
+  plan::RerouteState reroute;                    // for a plan of what comes after it
 };
 
 /// The subnet manager is at the port that the options name, else at the first host, else at a

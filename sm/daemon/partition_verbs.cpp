@@ -24,7 +24,7 @@ using policy::AddedMember;
 using policy::Membership;
 
 constexpr std::size_t kOwnerMax = 64;
-constexpr const char* kUsage =
+constexpr const char* kPartitionsUsage =
     "expected partition add P_KEY PORT..., partition remove P_KEY PORT... or partition list";
 
 /// By P_Key and port GUID.
@@ -39,7 +39,7 @@ struct State {
   std::string why;
 };
 
-bool has_key(const DeviceState& holdings, const ib::fabric::Node& node, std::uint8_t port,
+bool has_key(const DeviceState& device_state, const ib::fabric::Node& node, std::uint8_t port,
              const AddedMember& member) {
   const auto wants = [&](std::uint16_t key) {
     const bool full = (key & 0x8000) != 0;
@@ -47,7 +47,7 @@ bool has_key(const DeviceState& holdings, const ib::fabric::Node& node, std::uin
   };
   for (std::uint16_t block = 0;; ++block) {
     const device::Block* held =
-        holdings.tables->held(device::kPKeyTable, node.guid, {port, 0, block});
+        device_state.tables->held(device::kPKeyTable, node.guid, {port, 0, block});
     if (held == nullptr) return false;
     for (std::size_t i = 0; i < device::kPKeysInBlock; ++i)
       if (wants(static_cast<std::uint16_t>(std::to_integer<unsigned>((*held)[2 * i]) << 8 |
@@ -56,10 +56,10 @@ bool has_key(const DeviceState& holdings, const ib::fabric::Node& node, std::uin
   }
 }
 
-bool has_room(const DeviceState& holdings, const ib::fabric::Node& node, std::uint8_t port) {
+bool has_room(const DeviceState& device_state, const ib::fabric::Node& node, std::uint8_t port) {
   for (std::uint16_t block = 0;; ++block) {
     const device::Block* held =
-        holdings.tables->held(device::kPKeyTable, node.guid, {port, 0, block});
+        device_state.tables->held(device::kPKeyTable, node.guid, {port, 0, block});
     if (held == nullptr) return block == 0;
     for (std::size_t i = 0; i < device::kPKeysInBlock; ++i)
       if (((*held)[2 * i] & std::byte{0x7F}) == std::byte{0} && (*held)[2 * i + 1] == std::byte{0})
@@ -68,14 +68,14 @@ bool has_room(const DeviceState& holdings, const ib::fabric::Node& node, std::ui
 }
 
 State state_of(const AddedMember& member, const SubnetView& subnet) {
-  if (!subnet.snapshot || !subnet.holdings) return {"waiting", "the subnet is not up yet"};
+  if (!subnet.snapshot || !subnet.device_state) return {"waiting", "the subnet is not up yet"};
   const auto& fabric = subnet.snapshot->fabric();
   const auto port = fabric.find_port_guid(member.port_guid);
   if (!port) return {"absent", "no port with this GUID is there; it gets the P_Key when it comes"};
   const auto& node = fabric.node(port->node);
   const std::uint8_t table = node.is_switch() ? std::uint8_t{0} : port->port;
-  if (has_key(*subnet.holdings, node, table, member)) return {"programmed", {}};
-  if (!has_room(*subnet.holdings, node, table))
+  if (has_key(*subnet.device_state, node, table, member)) return {"programmed", {}};
+  if (!has_room(*subnet.device_state, node, table))
     return {"refused", "the port's P_Key table is full"};
   return {"waiting", "its port has not confirmed it yet"};
 }
@@ -260,7 +260,7 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
     nothing.answer = usage(message);
     return nothing;
   };
-  if (request.words.size() < 3) return fail(kUsage);
+  if (request.words.size() < 3) return fail(kPartitionsUsage);
   const auto p_key = policy::read_p_key(request.words[1]);
   if (!p_key) return fail(p_key.error().message);
   if (request.has("both") && request.has("limited"))
@@ -318,7 +318,7 @@ MembersChange partition_verb(const control::Request& request,
   MembersChange out;
   out.members = members;
   if (what != "list" || request.words.size() != 1) {
-    out.answer = usage(kUsage);
+    out.answer = usage(kPartitionsUsage);
   } else {
     out.answer.text = request.has("json") ? list_json(members, subnet) : list_text(members, subnet);
   }

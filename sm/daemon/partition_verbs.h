@@ -24,7 +24,7 @@ struct MembersChange {
 /// What is known of the subnet when a request comes. Both null before the first routing.
 struct SubnetView {
   SnapshotPtr snapshot;
-  DeviceStatePtr holdings;
+  DeviceStatePtr device_state;
   bool allow_both{false};  // allow_both_pkeys
   std::string version{};   // of the program, for documents
 };

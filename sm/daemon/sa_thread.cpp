@@ -227,6 +227,7 @@ bool SaThread::speak(Instant now) {
 void SaThread::tidy(Instant now) {
   const auto done = server_->tidy(now);
   tidy_at_ = done.is_done ? ib::kNever : now + kTidyEvery;
+  // Why: doc/ibsm.md, Memory.
   if (done.is_worth_a_trim) malloc_trim(0);
 }
 

@@ -44,7 +44,7 @@ std::string remark(ib::Guid guid, const core::OtherManager& other, const Differe
 
 std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now,
                     const Differences& differ) {
-  const core::Standing& own = mastership.standing();
+  const core::SmStatus& own = mastership.status();
   const auto row = [](std::string_view guid, std::string_view lid, std::string_view state,
                       std::string_view priority, std::string_view since, std::string_view act,
                       std::string_view who) {
@@ -84,7 +84,7 @@ ib::report::PortShape shape_of(const SnapshotPtr& subnet, ib::Guid guid, ib::Lid
 
 std::string json_of(const core::Mastership& mastership, const SnapshotPtr& subnet, ib::Lid own_lid,
                     ib::Instant now, const Differences& differ, const std::string& version) {
-  const core::Standing& own = mastership.standing();
+  const core::SmStatus& own = mastership.status();
   const auto info = mastership.own_info();
   ib::report::JsonWriter json;
   begin_document(json, {kManagersSchema, "ibsm", version, true, {}});

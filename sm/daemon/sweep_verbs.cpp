@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "libdiag/cli/exit_status.h"
+
 namespace sm::daemon {
 namespace {
 
 using control::Answer;
 using core::SubnetManager;
-
-constexpr int kUsage = 2, kCannot = 4;
 
 Answer pause(SubnetManager& manager, ib::Instant now) {
   const bool was = manager.paused();
@@ -26,7 +26,8 @@ Answer resume(SubnetManager& manager, ib::Instant now) {
 }
 
 Answer rewrite(SubnetManager& manager, ib::Instant now) {
-  if (!manager.mastership().is_master()) return {kCannot, "another one is master\n"};
+  if (!manager.mastership().is_master())
+    return {ib::cli::kExitCannotRun, "another one is master\n"};
   manager.rewrite_now(now);
   return {0, manager.paused() ? "everything is sent again after `ibsm ctl resume`\n"
                               : "everything is sent again\n"};
@@ -44,7 +45,8 @@ std::optional<Answer> sweep_verb(const control::Request& request, SubnetManager&
                                  ib::Instant now) {
   const auto verb = std::ranges::find(kVerbs, request.verb, &Verb::name);
   if (verb == kVerbs.end()) return std::nullopt;
-  if (!request.words.empty()) return Answer{kUsage, request.verb + " takes no words\n"};
+  if (!request.words.empty())
+    return Answer{ib::cli::kExitUsage, request.verb + " takes no words\n"};
   return verb->run(manager, now);
 }
 

@@ -35,8 +35,6 @@ class Journal {
   /// as is kept.
   std::string departure_of(std::string_view name) const;
   std::uint64_t last_number() const { return last_number_; }
-  /// The number of the oldest that is kept; 0: none is.
-  std::uint64_t first_kept() const { return kept_.empty() ? 0 : kept_.front().number; }
 
   static constexpr std::size_t kKeptMost = 10'000;
 

@@ -68,12 +68,7 @@ Instant ClientChannel::next_deadline() const {
 std::optional<ib::mad::SendOrder> ClientChannel::next_send(Instant now) {
   deliver(now);
   collect(now);
-  auto order = transactor_.next_send(now);
-  if (order)
-    memory_dirty_ = true;
-  else if (transactor_.pending() == 0 && std::exchange(memory_dirty_, false))
-    transactor_.settle();
-  return order;
+  return transactor_.next_send(now);
 }
 
 void ClientChannel::deliver(Instant now) {

@@ -61,7 +61,6 @@ class ClientChannel {
 
   ib::mad::Transactor transactor_;
   std::vector<Member> members_;
-  bool memory_dirty_{false};  // something was sent since the Transactor settled
   std::deque<ib::LogEvent> log_;
 };
 

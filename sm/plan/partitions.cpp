@@ -66,14 +66,6 @@ void give_keys(EndPorts& ports, const policy::PartitionPolicy& policy) {
 
 }  // namespace
 
-std::vector<EndPortKeys> end_port_keys(const Observed& observed,
-                                       std::span<const ib::route::LidAssignment> lids,
-                                       PortRef sm_port, const policy::PartitionPolicy& policy) {
-  EndPorts ports = end_ports(observed, lids, sm_port);
-  give_keys(ports, policy);
-  return std::move(ports.keys);
-}
-
 std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held) {

@@ -2,18 +2,10 @@
 // The part of the plan that is about partitions: P_Key tables, and where switches check keys. Pure.
 #pragma once
 
-#include <span>
-
 #include "sm/plan/desired.h"
 #include "sm/policy/partition_policy.h"
 
 namespace sm::plan {
-
-/// End ports that have a LID, with the keys that the policy gives them.
-std::vector<EndPortKeys> end_port_keys(const ib::discover::Observed& observed,
-                                       std::span<const ib::route::LidAssignment> lids,
-                                       ib::fabric::PortRef sm_port,
-                                       const policy::PartitionPolicy& policy);
 
 /// Puts P_Key blocks and enforcement into `desired`, which has its LIDs and ports; gives what an
 /// operator should know, a line each. Keys keep the indexes that they have in `held`. Of a table

@@ -36,13 +36,13 @@ class Planner {
         options_(request_.options),
         observed_(*request_.observed),
         sa_state_lost_(request_.sa_state_lost),
-        following_(std::move(request_.following)) {
+        reroute_(std::move(request_.reroute)) {
     if (options_.qos) vl_settings_ = policy::all_settings(options_.qos_sets);
   }
 
   Planned run() {
     auto desired = plan();
-    return {std::move(desired), std::move(following_)};
+    return {std::move(desired), std::move(reroute_)};
   }
 
  private:
@@ -64,7 +64,7 @@ class Planner {
     want_partitions();
     want_rates();
     want_fdr10();
-    routes_ = plan_routes(request_, settings(), following_, out_);
+    routes_ = plan_routes(request_, settings(), reroute_, out_);
     want_sm_sls();
     want_vls(request_, settings(), routes_, keeps_vls_, out_);
     want_switches();
@@ -189,7 +189,7 @@ class Planner {
       r.port = p;
       r.guid = fabric().port(p).guid;
       r.held = seen.get<&PortInfo::lid>();
-      r.standing = seen.state() == PortState::Armed || seen.state() == PortState::Active;
+      r.armed_or_active = seen.state() == PortState::Armed || seen.state() == PortState::Active;
       const bool port0 = is_switch(p.node);
       const bool wide = !port0 || (options_.lmc_enhanced_port0 &&
                                    observed_.nodes[p.node].switch_info->enhanced_port0);
@@ -212,14 +212,14 @@ class Planner {
     out_.lids = std::move(plan.assigned);
     out_.sm_port = observed_.local_port;
     if (!out_.lids.empty()) out_.sm_lid = out_.lids.front().lid;
-    look_for_another_manager();
+    find_other_manager();
   }
 
   /// At a start, whether another subnet manager worked from this port since the store was written:
   /// a host port in use that names our LID for its subnet manager, and keeps a LID that the store
   /// did not give it. Every LID is in the store before it is sent. Where LIDs and hosts are as they
   /// were, nothing tells.
-  void look_for_another_manager() {
+  void find_other_manager() {
     if (request_.before != nullptr || request_.stored == nullptr || request_.stored->empty() ||
         options_.reassign_lids)
       return;
@@ -468,7 +468,7 @@ class Planner {
   const Observed& observed_;
   bool sa_state_lost_;
   bool keeps_vls_{false};  // some link operates fewer than it would if it came up now
-  Following following_;
+  RerouteState reroute_;
   std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
   PlannedRoutes routes_;
   Desired out_;

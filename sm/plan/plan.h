@@ -13,10 +13,10 @@
 #include "libdiag/route/choose/choose.h"
 #include "libdiag/route/files.h"
 #include "sm/plan/desired.h"
+#include "sm/plan/found_routes.h"
 #include "sm/plan/guids.h"
 #include "sm/plan/multicast.h"
 #include "sm/plan/route_choice.h"
-#include "sm/plan/standing.h"
 #include "sm/policy/partition_policy.h"
 #include "sm/policy/qos_sets.h"
 #include "sm/policy/rate_policy.h"
@@ -101,25 +101,25 @@ struct PlanRequest {
   /// The fabric is idle: fresh routes of the same engine are taken where they spread loads better.
   bool balance{false};
   /// Routes that stand in switches, where there is nothing `previous`; null: not known.
-  std::shared_ptr<const Standing> standing;
+  std::shared_ptr<const FoundRoutes> found;
   /// SL2VL and VL arbitration were programmed before, by this process or one before it: what is
   /// not needed any more is put back.
   bool vls_programmed{false};
   /// Since then the default was: ports that come up get it, since they may not have had it.
   bool vls_put_back{false};
-  /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
-  /// yet; else the old ones count on.
+  /// The operator's files as read again. Taken when all they name is there, or nothing is
+  /// programmed yet; else the old ones count on.
   std::shared_ptr<const ib::route::ReadOptions> pending_options;
   /// For a report: loads of links are counted, and routes that are refused are kept, though
   /// program_lfts says that they are not to be programmed.
   bool for_report{false};
-  Following following;  // empty: routes are computed anew
+  RerouteState reroute;  // empty: routes are recomputed
 };
 
 struct Planned {
   /// An error only when there is nothing to manage (the local port is down).
   ib::Result<Desired> desired;
-  Following following;  // for the next request
+  RerouteState reroute;  // for the next request
 };
 Planned make_plan(PlanRequest request);
 

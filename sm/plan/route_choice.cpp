@@ -33,12 +33,12 @@ std::vector<Guid> guids_of(const ib::fabric::CompactGraph& graph) {
 
 class Chooser {
  public:
-  Chooser(const RouteRequest& request, Following& following)
+  Chooser(const RouteRequest& request, RerouteState& reroute)
       : request_(request),
         f_(request.fabric),
         graph_(request.graph),
         checks_(request.checks),
-        following_(following) {}
+        reroute_(reroute) {}
 
   /// Routes, with VLs for each class of the operator's levels of service: for all classes with the
   /// engine that is tried first, else for as many as there are VLs with the engine that all VLs
@@ -58,31 +58,31 @@ class Chooser {
       const auto each = static_cast<unsigned>(std::max<std::size_t>(1, operable_ / count));
       with.vls_max = count == 1 ? with.vls_max : std::min(with.vls_max, each);
       auto choice = follow_or_choose(with);
-      give_lanes(count, choice);
+      give_classes(count, choice);
       return choice;
     };
-    const bool follows = following_.rerouter && following_.classes_wanted == classes_wanted;
-    auto choice = attempt(follows ? following_.classes : classes_wanted, options);
+    const bool follows = reroute_.rerouter && reroute_.classes_wanted == classes_wanted;
+    auto choice = attempt(follows ? reroute_.classes : classes_wanted, options);
     const bool best = choice.passed && (is_following_ || options.engines.empty() ||
                                         choice.routes.engine == options.engines.front());
     if (!(best && fits_) && classes_wanted > 1) {
       choice = attempt(1, options);
-      const auto failed = following_.failed;
+      const auto failed = reroute_.failed;
       ib::route::ChoiceOptions same = options;
       same.engines = {choice.routes.engine};
       same.no_fallback = true;
-      std::size_t count = lanes_ && choice.passed ? classes_wanted : 1;
+      std::size_t count = class_mapping_ && choice.passed ? classes_wanted : 1;
       for (; count > 1; --count)
         if (auto fewer = attempt(count, same); fewer.passed && fits_) {
           fewer.tried = std::move(choice.tried);
           choice = std::move(fewer);
           break;
         }
-      if (count == 1 && lanes_given_ != 1) choice = attempt(1, options);
-      following_.failed = failed;
+      if (count == 1 && classes_given_ != 1) choice = attempt(1, options);
+      reroute_.failed = failed;
     }
-    following_.classes = lanes_ ? lanes_->classes : lanes_given_;
-    following_.classes_wanted = classes_wanted;
+    reroute_.classes = class_mapping_ ? class_mapping_->classes : classes_given_;
+    reroute_.classes_wanted = classes_wanted;
     return choice;
   }
 
@@ -90,8 +90,8 @@ class Chooser {
     auto merged = merged_levels(choice.routes.engine);
     return {std::move(choice),
             std::move(verifier_),
-            std::move(lanes_),
-            std::move(lanes_classes_),
+            std::move(class_mapping_),
+            std::move(mapped_classes_),
             std::move(merged),
             is_following_ && !is_balanced_,
             {},
@@ -101,17 +101,18 @@ class Chooser {
 
  private:
   /// The VLs of `count` classes for the routes, verified; `fits_`: they can be had.
-  void give_lanes(std::size_t count, ib::route::Choice& choice) {
-    lanes_.reset();
-    lanes_given_ = count;
+  void give_classes(std::size_t count, ib::route::Choice& choice) {
+    class_mapping_.reset();
+    classes_given_ = count;
     fits_ = true;
     if (choice.routes.engine.empty() || choice.routes.virtual_lanes.trivial()) return;
     const auto& map = request_.between->sl_to_vl;
-    lanes_classes_ = merged(classes_, count);
-    lanes_ = lanes_of_classes(choice.routes, graph_.switch_count(), lanes_classes_, map, kVls);
-    fits_ = lanes_ && (count == 1 || lanes_->vls() <= operable_);
+    mapped_classes_ = merged(classes_, count);
+    class_mapping_ = map_classes(choice.routes, graph_.switch_count(), mapped_classes_, map, kVls);
+    fits_ = class_mapping_ && (count == 1 || class_mapping_->vls() <= operable_);
     if (!fits_ || count == 1) return;
-    choice.verdict = verifier_->verify(f_, graph_, choice.routes.lfts, lanes_->virtual_lanes);
+    choice.verdict =
+        verifier_->verify(f_, graph_, choice.routes.lfts, class_mapping_->virtual_lanes);
     fits_ = choice.verdict.must_ok();
   }
 
@@ -121,8 +122,7 @@ class Chooser {
         is_following_ = is_balanced_ = true;
         return *std::move(fresh);
       }
-    auto followed =
-        request_.standing != nullptr && !is_taken_up_ ? take_up(options) : follow(options);
+    auto followed = request_.found != nullptr && !is_taken_up_ ? take_up(options) : follow(options);
     is_following_ = followed.has_value();
     return is_following_ ? *std::move(followed) : choose(options);
   }
@@ -131,27 +131,27 @@ class Chooser {
   /// that made them is the one to ask, and the result passes and loads no link too much.
   std::optional<ib::route::Choice> follow(const ib::route::ChoiceOptions& options) {
     if (!is_followed(options)) return std::nullopt;
-    ib::route::Rerouter& rerouter = *following_.rerouter;
+    ib::route::Rerouter& rerouter = *reroute_.rerouter;
     if (!is_next(options, rerouter.engine())) return std::nullopt;
     const auto difference = rerouter.update(f_, graph_);
     if (!difference) return std::nullopt;
     ib::route::Choice choice;
     choice.routes = rerouter.routes();
-    if (!same_checks(following_.checks, checks_) || !difference->recomputed.empty()) {
-      following_.verifier = std::make_shared<ib::tables::Verifier>(checks_);
-      following_.checks = checks_;
+    if (!same_checks(reroute_.checks, checks_) || !difference->recomputed.empty()) {
+      reroute_.verifier = std::make_shared<ib::tables::Verifier>(checks_);
+      reroute_.checks = checks_;
       choice.verdict =
-          following_.verifier->verify(f_, graph_, choice.routes.lfts, choice.routes.virtual_lanes);
+          reroute_.verifier->verify(f_, graph_, choice.routes.lfts, choice.routes.virtual_lanes);
     } else {
       std::vector<ib::tables::EntryChange> changes;
       for (const auto& entry : difference->entries) changes.push_back({entry.at, entry.lid});
-      choice.verdict = following_.verifier->verify_changes(f_, graph_, choice.routes.lfts, changes,
-                                                           choice.routes.virtual_lanes);
+      choice.verdict = reroute_.verifier->verify_changes(f_, graph_, choice.routes.lfts, changes,
+                                                         choice.routes.virtual_lanes);
     }
-    verifier_ = following_.verifier;
+    verifier_ = reroute_.verifier;
     choice.passed = choice.verdict.must_ok();
     if (!choice.passed) {
-      following_.rerouter.reset();
+      reroute_.rerouter.reset();
       return std::nullopt;
     }
     if (options.engines.empty() && is_overloaded(choice.routes, options)) return std::nullopt;
@@ -165,13 +165,12 @@ class Chooser {
     is_taken_up_ = true;
     ib::route::Choice choice;
     if (!is_followed(options)) choice = choose(options);
-    if (!following_.rerouter) return std::nullopt;
+    if (!reroute_.rerouter) return std::nullopt;
     stay_with_engine(options);
-    if (!request_.standing->suits(following_.rerouter->engine(), options.engine))
-      return std::nullopt;
-    ib::route::Rerouter& rerouter = *following_.rerouter;
+    if (!request_.found->suits(reroute_.rerouter->engine(), options.engine)) return std::nullopt;
+    ib::route::Rerouter& rerouter = *reroute_.rerouter;
     const ib::route::Routes fresh = rerouter.routes();
-    const auto difference = rerouter.take_up(f_, standing_routes(*request_.standing, graph_));
+    const auto difference = rerouter.take_up(f_, found_routes(*request_.found, graph_));
     if (!difference) return std::nullopt;
     auto verifier = std::make_shared<ib::tables::Verifier>(checks_);
     const auto& routes = rerouter.routes();
@@ -181,8 +180,8 @@ class Chooser {
       return std::nullopt;
     }
     taken_up_ = difference->entries.size();
-    verifier_ = following_.verifier = std::move(verifier);
-    following_.checks = checks_;
+    verifier_ = reroute_.verifier = std::move(verifier);
+    reroute_.checks = checks_;
     choice.routes = routes;
     choice.verdict = verdict;
     choice.passed = true;
@@ -195,25 +194,25 @@ class Chooser {
   std::optional<ib::route::Choice> balance(const ib::route::ChoiceOptions& options) {
     if (!is_followed(options)) return std::nullopt;
     ib::route::ChoiceOptions same = options;
-    same.engines = {std::string(following_.rerouter->engine())};
+    same.engines = {std::string(reroute_.rerouter->engine())};
     same.no_fallback = true;
-    Following kept = std::exchange(following_, {});
+    RerouteState kept = std::exchange(reroute_, {});
     auto fresh = choose(same);
     if (!fresh.passed || !is_better(fresh.routes.lfts, kept.rerouter->routes().lfts, options)) {
-      following_ = std::move(kept);
+      reroute_ = std::move(kept);
       return std::nullopt;
     }
-    following_.failed = std::move(kept.failed);
-    following_.load_to_least = kept.load_to_least;
-    following_.left = std::move(kept.left);
-    following_.classes = kept.classes;
-    following_.classes_wanted = kept.classes_wanted;
+    reroute_.failed = std::move(kept.failed);
+    reroute_.load_to_least = kept.load_to_least;
+    reroute_.left = std::move(kept.left);
+    reroute_.classes = kept.classes;
+    reroute_.classes_wanted = kept.classes_wanted;
     return fresh;
   }
 
   bool is_better(const ib::tables::LinearTables& a, const ib::tables::LinearTables& b,
                  const ib::route::ChoiceOptions& options) const {
-    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};
+    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, reroute_.vls};
     const double load_a = greatest_load(request, a), load_b = greatest_load(request, b);
     if (load_a * ib::route::kEqualLoad < load_b) return true;
     return load_a <= load_b &&
@@ -221,25 +220,25 @@ class Chooser {
                ib::route::sampled_contention(graph_, b);
   }
 
-  /// By default the engine that made the standing routes goes on, while no other loads links less
+  /// By default the engine that made the routes found goes on, while no other loads links less
   /// by more than a tenth.
   void stay_with_engine(const ib::route::ChoiceOptions& options) {
-    const auto& made = request_.standing->made;
-    const std::string chosen(following_.rerouter->engine());
+    const auto& made = request_.found->made;
+    const std::string chosen(reroute_.rerouter->engine());
     if (!made || !options.engines.empty() || made->engine == chosen) return;
     ib::route::ChoiceOptions same = options;
     same.engines = {made->engine};
     same.no_fallback = true;
-    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};
-    const double best = greatest_load(request, following_.rerouter->routes().lfts);
-    Following kept = std::move(following_);
+    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, reroute_.vls};
+    const double best = greatest_load(request, reroute_.rerouter->routes().lfts);
+    RerouteState kept = std::move(reroute_);
     const auto choice = choose(same);
     if (choice.passed && greatest_load(request, choice.routes.lfts) <= ib::route::kStays * best) {
-      following_.failed = kept.failed;
-      following_.load_to_least = kept.load_to_least;
-      following_.left = kept.left;
+      reroute_.failed = kept.failed;
+      reroute_.load_to_least = kept.load_to_least;
+      reroute_.left = kept.left;
     } else {
-      following_ = std::move(kept);
+      reroute_ = std::move(kept);
     }
   }
 
@@ -269,29 +268,29 @@ class Chooser {
 
   /// Engines that did not pass, as long as the switches are the same.
   std::span<const ib::route::Tried> failed_before() const {
-    if (following_.failed.empty() || following_.switches != switches()) return {};
-    return following_.failed;
+    if (reroute_.failed.empty() || reroute_.switches != switches()) return {};
+    return reroute_.failed;
   }
 
   /// Whether the most loaded link carries more than ib::route::kStays times what it would if the
   /// engine did as well as when it was chosen.
   bool is_overloaded(const ib::route::Routes& routes,
                      const ib::route::ChoiceOptions& options) const {
-    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};
-    return following_.load_to_least > 0 &&
+    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, reroute_.vls};
+    return reroute_.load_to_least > 0 &&
            greatest_load(request, routes.lfts) >
-               ib::route::kStays * following_.load_to_least * least_load(request);
+               ib::route::kStays * reroute_.load_to_least * least_load(request);
   }
 
   /// Whether the routes of before were made with the options of now.
   bool is_followed(const ib::route::ChoiceOptions& options) const {
-    return following_.rerouter && !request_.options_changed &&
-           following_.vls == ib::tables::data_vls(f_, graph_, options.vls_max);
+    return reroute_.rerouter && !request_.options_changed &&
+           reroute_.vls == ib::tables::data_vls(f_, graph_, options.vls_max);
   }
 
   ib::route::Choice choose(const ib::route::ChoiceOptions& options) {
     verifier_ = std::make_shared<ib::tables::Verifier>(checks_);
-    auto* rerouter = is_followed(options) ? &*following_.rerouter : nullptr;
+    auto* rerouter = is_followed(options) ? &*reroute_.rerouter : nullptr;
     ib::tables::PathSls sls;
     ib::route::Before before{
         rerouter, rerouter != nullptr ? failed_before() : std::span<const ib::route::Tried>{}};
@@ -300,9 +299,9 @@ class Chooser {
       sls = carried_over(previous.engine_sls.value_or(previous.virtual_lanes.sls), previous.graph,
                          graph_);
       before.sls = &sls;
-    } else if (request_.standing != nullptr) {
-      if (auto standing = standing_sls(*request_.standing, graph_)) {
-        sls = *std::move(standing);
+    } else if (request_.found != nullptr) {
+      if (auto found = found_sls(*request_.found, graph_)) {
+        sls = *std::move(found);
         before.sls = &sls;
       }
     }
@@ -310,46 +309,47 @@ class Chooser {
     remember(options, choice);
     const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
     if (engine == nullptr) {
-      following_.rerouter.reset();
+      reroute_.rerouter.reset();
       return choice;
     }
-    following_.vls = ib::tables::data_vls(f_, graph_, options.vls_max);
+    reroute_.vls = ib::tables::data_vls(f_, graph_, options.vls_max);
     if (rerouter == nullptr || rerouter->engine() != engine->name ||
         rerouter->routes().lfts != choice.routes.lfts) {
-      following_.rerouter.emplace(*engine, options.engine, following_.vls);
-      following_.rerouter->adopt(f_, graph_, choice.routes);
+      reroute_.rerouter.emplace(*engine, options.engine, reroute_.vls);
+      reroute_.rerouter->adopt(f_, graph_, choice.routes);
     }
-    following_.verifier = verifier_;
-    following_.checks = checks_;
+    reroute_.verifier = verifier_;
+    reroute_.checks = checks_;
     return choice;
   }
 
   /// What the next choice need not find out again.
   void remember(const ib::route::ChoiceOptions& options, const ib::route::Choice& choice) {
-    following_.failed.clear();
-    following_.switches = switches();
-    following_.load_to_least = 0;
+    reroute_.failed.clear();
+    reroute_.switches = switches();
+    reroute_.load_to_least = 0;
     if (!choice.passed) return;
     std::optional<double> load;
     for (const ib::route::Tried& row : choice.tried) {
-      if (!row.passed) following_.failed.push_back(row);
+      if (!row.passed) reroute_.failed.push_back(row);
       if (row.quality && (!load || row.quality->load < *load)) load = row.quality->load;
     }
     const double least =
-        load ? ib::route::least_load({&f_, &graph_, options.engine, nullptr, following_.vls}) : 0;
-    if (least > 0) following_.load_to_least = *load / least;
+        load ? ib::route::least_load({&f_, &graph_, options.engine, nullptr, reroute_.vls}) : 0;
+    if (least > 0) reroute_.load_to_least = *load / least;
   }
 
   /// Which classes are not apart, in a sentence.
   std::string merged_levels(const std::string& engine) const {
-    if (!lanes_) return request_.between == nullptr ? std::string() : folded_levels();
-    if (lanes_classes_.size() == classes_.size()) return {};
-    const ServiceClasses alone(classes_.begin(), classes_.begin() + static_cast<std::ptrdiff_t>(
-                                                                        lanes_classes_.size() - 1));
+    if (!class_mapping_) return request_.between == nullptr ? std::string() : folded_levels();
+    if (mapped_classes_.size() == classes_.size()) return {};
+    const ServiceClasses alone(
+        classes_.begin(),
+        classes_.begin() + static_cast<std::ptrdiff_t>(mapped_classes_.size() - 1));
     const ServiceClasses together(classes_.begin() + static_cast<std::ptrdiff_t>(alone.size()),
                                   classes_.end());
     return fmt::format("{} levels of service ({}) have the same VLs, since {} has VLs for {} of {}",
-                       together.size(), class_names(together), engine, lanes_classes_.size(),
+                       together.size(), class_names(together), engine, mapped_classes_.size(),
                        classes_.size());
   }
 
@@ -370,43 +370,45 @@ class Chooser {
   const Fabric& f_;
   const ib::fabric::CompactGraph& graph_;
   const ib::tables::VerifyOptions& checks_;
-  Following& following_;
+  RerouteState& reroute_;
   std::shared_ptr<ib::tables::Verifier> verifier_;
   ServiceClasses classes_;  // of the operator's levels
   unsigned operable_{};     // data VLs that every link between switches can have
-  std::optional<ClassLanes> lanes_;
-  ServiceClasses lanes_classes_;  // that have these
-  std::size_t lanes_given_{1};
+  std::optional<ClassMapping> class_mapping_;
+  ServiceClasses mapped_classes_;  // that have these
+  std::size_t classes_given_{1};
   bool fits_{true}, is_following_{false}, is_taken_up_{false}, is_balanced_{false};
   std::optional<std::size_t> taken_up_;
 };
 
-ChosenRoutes choose_as_planned(const RouteRequest& request, Following& following) {
-  Chooser chooser(request, following);
+ChosenRoutes choose_as_planned(const RouteRequest& request, RerouteState& reroute) {
+  Chooser chooser(request, reroute);
   auto choice = chooser.run();
   return std::move(chooser).result(std::move(choice));
 }
 
 /// What one VL allows, if anything passes there.
-std::optional<ChosenRoutes> choose_for_one_vl(const RouteRequest& request, Following& following) {
+std::optional<ChosenRoutes> choose_for_one_vl(const RouteRequest& request, RerouteState& reroute) {
   ib::route::ChoiceOptions options = *request.options;
   options.vls_max = 1;
   RouteRequest one_vl = request;
   one_vl.options = &options;
-  auto chosen = choose_as_planned(one_vl, following);
+  auto chosen = choose_as_planned(one_vl, reroute);
   if (!chosen.choice.passed || !chosen.choice.routes.virtual_lanes.trivial()) return std::nullopt;
   return chosen;
 }
 
 /// The credit loop that the routes close with rows that switches keep; empty: none.
 std::string loop_with_kept_rows(const RouteRequest& request, const ChosenRoutes& chosen) {
-  auto lanes = chosen.lanes ? chosen.lanes->virtual_lanes : chosen.choice.routes.virtual_lanes;
+  auto virtual_lanes = chosen.class_mapping ? chosen.class_mapping->virtual_lanes
+                                            : chosen.choice.routes.virtual_lanes;
   if (request.keepers.empty() || request.held == nullptr || !chosen.choice.passed ||
-      lanes.trivial())
+      virtual_lanes.trivial())
     return {};
-  lanes.sl_to_vl = with_kept_rows(lanes.sl_to_vl, request.graph, request.keepers, *request.held);
-  const auto verdict =
-      verify(request.fabric, request.graph, chosen.choice.routes.lfts, lanes, {}, request.checks);
+  virtual_lanes.sl_to_vl =
+      with_kept_rows(virtual_lanes.sl_to_vl, request.graph, request.keepers, *request.held);
+  const auto verdict = verify(request.fabric, request.graph, chosen.choice.routes.lfts,
+                              virtual_lanes, {}, request.checks);
   if (verdict.credit_loop_channels == 0) return {};
   const auto loop = std::ranges::find(verdict.findings, ib::tables::Finding::Kind::CreditLoop,
                                       &ib::tables::Finding::kind);
@@ -421,17 +423,16 @@ std::string name_keepers(const RouteRequest& request) {
     if (request.keepers.contains(request.graph.guid(s)))
       names.push_back(ib::tables::switch_name(request.fabric, request.graph, s));
   const std::string first = names.empty() ? std::string("a switch") : names.front();
-  return names.size() < 2
-             ? first + " keeps a SLtoVLMappingTable that is not what it was told"
-             : fmt::format(
-                   "{} switches keep a SLtoVLMappingTable that is not what they were told "
-                   "(the first is {})",
-                   names.size(), first);
+  return names.size() < 2 ? first + " keeps another SLtoVLMappingTable than was set"
+                          : fmt::format(
+                                "{} switches keep another SLtoVLMappingTable than was set "
+                                "(the first is {})",
+                                names.size(), first);
 }
 
 }  // namespace
 
-ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following) {
+ChosenRoutes choose_for_classes(const RouteRequest& request, RerouteState& reroute) {
   const auto instead = [](ChosenRoutes chosen, const std::string& why) {
     chosen.left = true;
     chosen.deadlock_by_kept_rows =
@@ -439,23 +440,23 @@ ChosenRoutes choose_for_classes(const RouteRequest& request, Following& followin
                     why, chosen.choice.routes.engine);
     return chosen;
   };
-  if (!following.left.why.empty()) {
-    if (!request.options_changed && following.left.keepers == request.keepers &&
-        following.left.switches == guids_of(request.graph))
-      if (auto chosen = choose_for_one_vl(request, following))
-        return instead(*std::move(chosen), following.left.why);
-    following = {};
+  if (!reroute.left.why.empty()) {
+    if (!request.options_changed && reroute.left.keepers == request.keepers &&
+        reroute.left.switches == guids_of(request.graph))
+      if (auto chosen = choose_for_one_vl(request, reroute))
+        return instead(*std::move(chosen), reroute.left.why);
+    reroute = {};
   }
-  auto chosen = choose_as_planned(request, following);
+  auto chosen = choose_as_planned(request, reroute);
   const std::string loop = loop_with_kept_rows(request, chosen);
   if (loop.empty()) return chosen;
   std::string why = fmt::format("{}, and with these routes of {} may deadlock: {}",
                                 name_keepers(request), chosen.choice.routes.engine, loop);
   if (request.checks.credit_loops_are_must) {
-    Following of_one_vl;
+    RerouteState of_one_vl;
     if (auto other = choose_for_one_vl(request, of_one_vl)) {
-      following = std::move(of_one_vl);
-      following.left = {why, request.keepers, guids_of(request.graph)};
+      reroute = std::move(of_one_vl);
+      reroute.left = {why, request.keepers, guids_of(request.graph)};
       return instead(*std::move(other), why);
     }
     why += "; no other routes are allowed that need one VL and pass";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Routes for a fabric: those of before where they can follow what has changed, else the best that
 // an engine makes, with VLs for each class of the operator's levels of service. Pure but for
-// Following, which is handed from plan to plan.
+// RerouteState, which is handed from plan to plan.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 #include "libdiag/tables/verify_changes.h"
 #include "sm/device/inventory.h"
 #include "sm/device/routing.h"
+#include "sm/plan/found_routes.h"
 #include "sm/plan/service_classes.h"
-#include "sm/plan/standing.h"
 #include "sm/policy/qos_sets.h"
 
 namespace sm::plan {
@@ -30,7 +30,7 @@ struct LeftForOneVl {
 
 /// Routes that follow links which come and go, so that only entries that must change do. Handed
 /// from plan to plan; dropped when the operator's options change.
-struct Following {
+struct RerouteState {
   std::optional<ib::route::Rerouter> rerouter;
   std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
   ib::tables::VerifyOptions checks;                // that it was made with
@@ -52,7 +52,7 @@ struct RouteRequest {
   const ib::tables::VerifyOptions& checks;
   const Routing* routes_before{};  // that are programmed; nullptr: none
   bool options_changed{};          // since the routes that are followed were made
-  const Standing* standing{};      // with no routes before: what to go on with; nullptr: nothing
+  const FoundRoutes* found{};      // with no routes before: what to go on with; nullptr: nothing
   bool balance{};                  // fresh routes of the same engine, if they spread loads better
   // Levels of service:
   const policy::VlSettings* between{};  // of links between switches; nullptr: without QoS
@@ -67,7 +67,7 @@ struct RouteRequest {
 struct ChosenRoutes {
   ib::route::Choice choice;
   std::shared_ptr<ib::tables::Verifier> verifier;  // knows them
-  std::optional<ClassLanes> lanes;                 // with QoS and routes on several VLs
+  std::optional<ClassMapping> class_mapping;       // with QoS and routes on several VLs
   ServiceClasses classes;                          // that have these
   std::string merged_levels;                       // which levels are not apart, a sentence
   bool followed{};                                 // the routes of before
@@ -75,11 +75,11 @@ struct ChosenRoutes {
   /// switches keep they may deadlock: a sentence. Empty: neither.
   std::string deadlock_by_kept_rows;
   bool left{};                          // they were
-  std::optional<std::size_t> taken_up;  // entries that differ from standing routes, if kept
+  std::optional<std::size_t> taken_up;  // entries that differ from the routes found, if kept
 };
 
 /// Where switches keep rows of SL2VL, routes are proved with these, too. If that fails, routes that
 /// need one VL are taken in their place: they are free of deadlock whatever switches map.
-ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following);
+ChosenRoutes choose_for_classes(const RouteRequest& request, RerouteState& reroute);
 
 }  // namespace sm::plan

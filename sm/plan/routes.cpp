@@ -45,17 +45,17 @@ Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed
 class RoutePlanner {
  public:
   RoutePlanner(const PlanRequest& request, const policy::VlSettingsByKind* settings,
-               Following& following, Desired& out)
+               RerouteState& reroute, Desired& out)
       : request_(request),
         options_(request.options),
         observed_(*request.observed),
         settings_(settings),
-        following_(following),
+        reroute_(reroute),
         out_(out) {}
 
   PlannedRoutes run() && {
     route();
-    return {std::move(routed_), std::move(lanes_), std::move(lanes_classes_)};
+    return {std::move(routed_), std::move(class_mapping_), std::move(mapped_classes_)};
   }
 
  private:
@@ -111,69 +111,84 @@ class RoutePlanner {
     checks.credit_loops_are_must = !options.allow_credit_loops;
     ChosenRoutes chosen = choose_for_classes(
         {f, routing->graph, &options, checks, request_.previous.get(), out_.options_adopted,
-         request_.previous == nullptr ? request_.standing.get() : nullptr, request_.balance,
+         request_.previous == nullptr ? request_.found.get() : nullptr, request_.balance,
          settings_ ? &(*settings_)[kBetweenSwitches] : nullptr, used_sls(options_),
          options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},
-        following_);
+        reroute_);
     out_.keep_sl_to_vl = request_.keep_sl_to_vl;
     out_.deadlock_by_kept_rows = chosen.deadlock_by_kept_rows;
     if (!chosen.deadlock_by_kept_rows.empty()) out_.alarms.push_back(chosen.deadlock_by_kept_rows);
     if (chosen.left) routing->left_for_one_vl = std::move(chosen.deadlock_by_kept_rows);
     out_.verifier = std::move(chosen.verifier);
-    lanes_ = std::move(chosen.lanes);
-    lanes_classes_ = std::move(chosen.classes);
+    class_mapping_ = std::move(chosen.class_mapping);
+    mapped_classes_ = std::move(chosen.classes);
+    tell_choice(chosen, *routing);
     ib::route::Choice& choice = chosen.choice;
+    out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
+    out_.routed = out_.program_lfts || request_.previous != nullptr;
+    if (choice.routes.engine.empty() || (!out_.routed && !request_.for_report)) {
+      choice.routes = {};
+      class_mapping_.reset();
+      choice.routes.lfts =
+          ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
+    }
+    fill(*routing, chosen);
+    if (!weighable.why.empty() && (settings_ != nullptr || !routing->virtual_lanes.trivial()))
+      say_of_qos(out_, weighable.why);
+    out_.tried = std::move(choice.tried);
+    out_.verdict = std::move(choice.verdict);
+    // Who follows routes knows their loads all the time; to count them again takes long.
+    if (!checks.loads && reroute_.rerouter) out_.verdict.load_max = reroute_.rerouter->load_max();
+    tell_classes(*routing);
+    // What stands in place of routes is not what was verified.
+    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
+    out_.routing = std::move(routing);
+    compare_sls(checks);
+  }
+
+  void tell_choice(const ChosenRoutes& chosen, const Routing& routing) {
+    const ib::route::Choice& choice = chosen.choice;
     for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
     if (chosen.taken_up)
       out_.notes.push_back(fmt::format(
           "forwarding tables go on from what switches hold: {} of {} entries change",
-          *chosen.taken_up, routing->graph.switch_count() * routing->graph.destinations().size()));
-    if (!choice.passed)
-      for (const auto& finding : choice.verdict.findings)
-        if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
-    out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
-    out_.routed = out_.program_lfts || request_.previous != nullptr;
-    if (choice.routes.engine.empty() || (!out_.routed && !request_.for_report)) {
-      choice.routes = {};
-      lanes_.reset();
-      choice.routes.lfts =
-          ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
-    }
-    routing->lfts = std::move(choice.routes.lfts);
-    if (lanes_ && lanes_->classes > 1) routing->engine_sls = choice.routes.virtual_lanes.sls;
-    routing->virtual_lanes =
-        std::move(lanes_ ? lanes_->virtual_lanes : choice.routes.virtual_lanes);
-    routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
-    routing->engine = std::move(choice.routes.engine);
-    routing->merged_levels = std::move(chosen.merged_levels);
-    if (settings_ != nullptr && !lanes_) routing->dropped_sls = policy::dropped_sls(*settings_);
-    if (!weighable.why.empty() && (settings_ != nullptr || !routing->virtual_lanes.trivial()))
-      say_of_qos(out_, weighable.why);
-    if (!routing->merged_levels.empty()) say_of_qos(out_, routing->merged_levels);
-    if (lanes_)
-      for (const std::string& key : policy::keys_without_effect(options_.qos_sets))
-        say_of_qos(out_,
-                   fmt::format("{} has no effect: routes of {} use several VLs, and the mapping of "
-                               "links between switches makes the classes",
-                               key, routing->engine));
-    routing->followed = chosen.followed;
-    for (const ib::route::Tried& tried : choice.tried)
-      if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
-    out_.tried = std::move(choice.tried);
-    out_.verdict = std::move(choice.verdict);
-    // Whoever follows routes knows their loads all the time; to count them anew takes long.
-    if (!checks.loads && following_.rerouter)
-      out_.verdict.load_max = following_.rerouter->load_max();
-    if (lanes_ && out_.verdict.switch_turns_refused > 0)
+          *chosen.taken_up, routing.graph.switch_count() * routing.graph.destinations().size()));
+    if (choice.passed) return;
+    for (const auto& finding : choice.verdict.findings)
+      if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
+  }
+
+  void fill(Routing& routing, ChosenRoutes& chosen) {
+    ib::route::Routes& routes = chosen.choice.routes;
+    routing.lfts = std::move(routes.lfts);
+    if (class_mapping_ && class_mapping_->classes > 1)
+      routing.engine_sls = routes.virtual_lanes.sls;
+    routing.virtual_lanes =
+        std::move(class_mapping_ ? class_mapping_->virtual_lanes : routes.virtual_lanes);
+    routing.multicast = std::move(class_mapping_ ? class_mapping_->multicast : routes.multicast);
+    routing.engine = std::move(routes.engine);
+    routing.merged_levels = std::move(chosen.merged_levels);
+    if (settings_ != nullptr && !class_mapping_)
+      routing.dropped_sls = policy::dropped_sls(*settings_);
+    routing.followed = chosen.followed;
+    for (const ib::route::Tried& tried : chosen.choice.tried)
+      if (!tried.passed && tried.named) routing.failed.push_back(tried.engine);
+  }
+
+  void tell_classes(const Routing& routing) {
+    if (!routing.merged_levels.empty()) say_of_qos(out_, routing.merged_levels);
+    if (!class_mapping_) return;
+    for (const std::string& key : policy::keys_without_effect(options_.qos_sets))
+      say_of_qos(out_,
+                 fmt::format("{} has no effect: routes of {} use several VLs, and the mapping of "
+                             "links between switches makes the classes",
+                             key, routing.engine));
+    if (out_.verdict.switch_turns_refused > 0)
       out_.notes.push_back(
           fmt::format("paths between LIDs of switches are not free of credit loops ({} "
                       "dependencies): nothing but SMPs goes there, on a VL of its own",
                       out_.verdict.switch_turns_refused));
-    // What stands in place of routes is not what was verified.
-    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
-    out_.routing = std::move(routing);
-    compare_sls(checks);
   }
 
   /// Connections go on with the SLs they got, by the new tables. Pairs that could not keep theirs
@@ -206,14 +221,14 @@ class RoutePlanner {
     }
   }
 
-  /// The SLs that connections have. Of standing routes those of the engine are known, which are
+  /// The SLs that connections have. Of the routes found those of the engine are known, which are
   /// other ones than those of its classes.
   std::optional<ib::tables::PathSls> earlier_sls(const Routing& now) const {
     if (request_.previous != nullptr)
       return carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph,
                           now.graph);
-    if (request_.standing == nullptr || now.engine_sls) return std::nullopt;
-    return standing_sls(*request_.standing, now.graph);
+    if (request_.found == nullptr || now.engine_sls) return std::nullopt;
+    return found_sls(*request_.found, now.graph);
   }
 
   /// The first finding is why an engine was refused.
@@ -260,8 +275,8 @@ class RoutePlanner {
     if (choice.routes.engine.empty() || options.no_fallback) return false;
     if (request_.previous == nullptr) return true;
     const Routing& previous = *request_.previous;
-    const auto standing = carried_over(previous.lfts, previous.graph, routing.graph);
-    auto verdict = verify(f, routing.graph, standing, checks);
+    const auto carried = carried_over(previous.lfts, previous.graph, routing.graph);
+    auto verdict = verify(f, routing.graph, carried, checks);
     // Its VLs belong to switch indexes of then; they were proved free of credit loops.
     if (!previous.virtual_lanes.trivial()) verdict.credit_loop_channels = 0;
     return ib::route::fails_less(choice.verdict, verdict);
@@ -271,18 +286,18 @@ class RoutePlanner {
   const PlanOptions& options_;
   const ib::discover::Observed& observed_;
   const policy::VlSettingsByKind* settings_;
-  Following& following_;
+  RerouteState& reroute_;
   Desired& out_;
   Fabric routed_;
-  std::optional<ClassLanes> lanes_;
-  ServiceClasses lanes_classes_;
+  std::optional<ClassMapping> class_mapping_;
+  ServiceClasses mapped_classes_;
 };
 
 }  // namespace
 
 PlannedRoutes plan_routes(const PlanRequest& request, const policy::VlSettingsByKind* settings,
-                          Following& following, Desired& out) {
-  return RoutePlanner(request, settings, following, out).run();
+                          RerouteState& reroute, Desired& out) {
+  return RoutePlanner(request, settings, reroute, out).run();
 }
 
 std::uint16_t used_sls(const PlanOptions& options) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The routes of a plan: which are chosen for the LIDs and links that are wanted, whether they are
-// programmed, and whose connections they take another SL to. Pure but for Following.
+// programmed, and whose connections they take another SL to. Pure but for RerouteState.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace sm::plan {
 struct PlannedRoutes {
   /// The fabric as routes see it: the assigned LIDs, and no cable to a node that is not managed.
   ib::fabric::Fabric fabric;
-  std::optional<ClassLanes> lanes;  // with QoS and routes on several VLs
-  ServiceClasses classes;           // that have these
+  std::optional<ClassMapping> class_mapping;  // with QoS and routes on several VLs
+  ServiceClasses classes;                     // that have these
 };
 
 /// For the ports and LIDs of `out`, to which it adds the routes and what is to be said of them.
 /// `settings`: with QoS; nullptr: without.
 PlannedRoutes plan_routes(const PlanRequest& request, const policy::VlSettingsByKind* settings,
-                          Following& following, Desired& out);
+                          RerouteState& reroute, Desired& out);
 
 /// SLs that packets may be asked to have.
 std::uint16_t used_sls(const PlanOptions& options);

@@ -48,9 +48,9 @@ class Dealer {
       if (map_[sl] == kDrop) dropped_ |= bit(sl);
   }
 
-  std::optional<ClassLanes> run() {
-    ClassLanes out{routes_.virtual_lanes, routes_.multicast,
-                   std::max<unsigned>(1, routes_.vls_used), classes_.size()};
+  std::optional<ClassMapping> run() {
+    ClassMapping out{routes_.virtual_lanes, routes_.multicast,
+                     std::max<unsigned>(1, routes_.vls_used), classes_.size()};
     if (classes_.size() == 1) {
       for (unsigned level = 0; level < kSls; ++level)
         for (unsigned sl = 0; sl < kSls; ++sl)
@@ -121,7 +121,7 @@ class Dealer {
     return 0;
   }
 
-  void change_rows(ClassLanes& out) const {
+  void change_rows(ClassMapping& out) const {
     out.virtual_lanes.sl_to_vl.change_rows([&](const SlToVlRow& row) {
       SlToVlRow changed;
       for (unsigned sl = 0; sl < kSls; ++sl) {
@@ -219,9 +219,9 @@ std::string class_names(const ServiceClasses& classes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::optional<ClassLanes> lanes_of_classes(const ib::route::Routes& routes,
-                                           std::size_t switch_count, const ServiceClasses& classes,
-                                           const policy::SlToVlTemplate& map, unsigned vls) {
+std::optional<ClassMapping> map_classes(const ib::route::Routes& routes, std::size_t switch_count,
+                                        const ServiceClasses& classes,
+                                        const policy::SlToVlTemplate& map, unsigned vls) {
   return Dealer(routes, switch_count, classes, map, vls).run();
 }
 
@@ -246,7 +246,8 @@ ClassVls vls_of_classes(const policy::VlSettings& written, const ServiceClasses&
 }
 
 policy::VlArbitrationTemplate shared(const policy::VlArbitrationTemplate& written,
-                                     const ClassVls& vls, const ClassLanes& lanes, unsigned link) {
+                                     const ClassVls& vls, const ClassMapping& class_mapping,
+                                     unsigned link) {
   std::array<std::uint64_t, kSls> of_vl{};
   for (const policy::VlWeight& entry : written) of_vl[entry.vl] += entry.weight;
   std::array<unsigned, kSls> sharers{};  // classes that share a VL
@@ -255,7 +256,7 @@ policy::VlArbitrationTemplate shared(const policy::VlArbitrationTemplate& writte
   std::uint64_t common = 1;
   for (const unsigned count : sharers) common = std::lcm(common, std::max(count, 1U));
   // A VL's weights in units of 1 / (common * VLs of a class).
-  const unsigned each = vls.size() == 1 ? link : lanes.vls_each;
+  const unsigned each = vls.size() == 1 ? link : class_mapping.vls_each;
   std::vector<std::uint64_t> weights(link, 0);
   for (std::size_t c = 0; c < vls.size(); ++c) {
     std::uint64_t weight = 0;
@@ -281,11 +282,12 @@ policy::VlArbitrationTemplate shared(const policy::VlArbitrationTemplate& writte
 }  // namespace
 
 ClassWeights class_arbitration(const policy::VlSettings& written, const ServiceClasses& classes,
-                               const ClassLanes& lanes, unsigned link_vls) {
+                               const ClassMapping& class_mapping, unsigned link_vls) {
   const unsigned link = std::max(link_vls, 1U);
   const ClassVls vls = vls_of_classes(written, classes, link);
-  ClassWeights out{shared(written.low, vls, lanes, link), shared(written.high, vls, lanes, link)};
-  const unsigned used = classes.size() == 1 ? link : std::min<unsigned>(link, lanes.vls());
+  ClassWeights out{shared(written.low, vls, class_mapping, link),
+                   shared(written.high, vls, class_mapping, link)};
+  const unsigned used = classes.size() == 1 ? link : std::min<unsigned>(link, class_mapping.vls());
   for (unsigned vl = 0; vl < used; ++vl) {
     const auto has_it = [&](const policy::VlArbitrationTemplate& table) {
       return std::ranges::find(table, vl, &policy::VlWeight::vl) != table.end();

@@ -29,7 +29,7 @@ ServiceClasses merged(ServiceClasses classes, std::size_t count);
 std::string class_names(const ServiceClasses& classes);
 
 /// The engine's VLs once for each class.
-struct ClassLanes {
+struct ClassMapping {
   ib::tables::VirtualLanes virtual_lanes;  // its `levels` have the SL of every level and pair
   ib::route::MulticastRule multicast;      // holds for the trees of every class
   unsigned vls_each{1};
@@ -41,9 +41,9 @@ struct ClassLanes {
 /// lowest SL of a class stays the one that its multicast trees use, and where the engine has one SL
 /// for all pairs every level keeps its own. SLs of no class that are left travel like the class
 /// that their VL is of, else like the first. Precondition: `routes` use several VLs.
-std::optional<ClassLanes> lanes_of_classes(const ib::route::Routes& routes,
-                                           std::size_t switch_count, const ServiceClasses& classes,
-                                           const policy::SlToVlTemplate& map, unsigned vls);
+std::optional<ClassMapping> map_classes(const ib::route::Routes& routes, std::size_t switch_count,
+                                        const ServiceClasses& classes,
+                                        const policy::SlToVlTemplate& map, unsigned vls);
 
 /// Both tables of arbitration.
 struct ClassWeights {
@@ -55,6 +55,6 @@ struct ClassWeights {
 /// folded to. Where weights do not divide, all are the same multiple of what they should be; none
 /// is above 255. A class without any has the least there is, of low priority.
 ClassWeights class_arbitration(const policy::VlSettings& written, const ServiceClasses& classes,
-                               const ClassLanes& lanes, unsigned link_vls);
+                               const ClassMapping& class_mapping, unsigned link_vls);
 
 }  // namespace sm::plan

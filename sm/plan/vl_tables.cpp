@@ -118,7 +118,8 @@ class VlPlanner {
     const unsigned link =
         of_classes || is_built_in(holds) ? weighable_vls(port, operates) : operates;
     ClassWeights weights{holds.low, holds.high};
-    if (of_classes) weights = class_arbitration(holds, classes_->classes, *classes_->lanes, link);
+    if (of_classes)
+      weights = class_arbitration(holds, classes_->classes, *classes_->class_mapping, link);
     // A port with one table serves all from it.
     if (of_classes || is_built_in(holds)) {
       if (high == 0) move(weights.high, weights.low);

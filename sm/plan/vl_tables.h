@@ -20,7 +20,7 @@ namespace sm::plan {
 /// Levels of service on routes that use several VLs.
 struct VlClasses {
   const ServiceClasses& classes;
-  const ClassLanes* lanes{};
+  const ClassMapping* class_mapping{};
 };
 
 /// `ports` by Observed::port_index(). Tables of ports that are not to be brought up are nobody's.

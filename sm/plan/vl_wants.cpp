@@ -85,10 +85,11 @@ void want_vls(const PlanRequest& request, const policy::VlSettingsByKind* settin
   if (!request.options.qos && out.routing->virtual_lanes.trivial())
     return put_vls_back(request, keeps_vls, out);
   const Observed& observed = *request.observed;
-  const VlClasses of_classes{routes.classes, routes.lanes ? &*routes.lanes : nullptr};
+  const VlClasses of_classes{routes.classes,
+                             routes.class_mapping ? &*routes.class_mapping : nullptr};
   out.vl_tables = plan_vl_tables(observed, out.ports, *out.routing, settings,
-                                 routes.lanes ? &of_classes : nullptr);
-  if (settings != nullptr && !routes.lanes)
+                                 routes.class_mapping ? &of_classes : nullptr);
+  if (settings != nullptr && !routes.class_mapping)
     for (const std::string& line :
          vls_without_weight(observed, out.ports, *out.vl_tables, used_sls(request.options)))
       say_of_qos(out, line);

@@ -48,15 +48,15 @@ DroppedSls dropped_sls(const VlSettingsByKind& settings) {
 std::vector<DroppedLevel> dropped_levels(const QosPolicy* rules, const Partitions& partitions,
                                          const DroppedWhere& where) {
   std::vector<DroppedLevel> out;
-  const auto look = [&](std::string rule, std::optional<ib::Sl> sl) {
+  const auto add = [&](std::string rule, std::optional<ib::Sl> sl) {
     if (!sl) return;
     if (std::string places = where(*sl); !places.empty())
       out.push_back({std::move(rule), *sl, std::move(places)});
   };
   if (rules != nullptr)
-    for (const QosGrant* grant : rules->grants()) look(grant->rule, grant->sl);
+    for (const QosGrant* grant : rules->grants()) add(grant->rule, grant->sl);
   for (const Partition& partition : partitions.all)
-    look(fmt::format("partition '{}'", ib::printable(partition.name)), partition.sl);
+    add(fmt::format("partition '{}'", ib::printable(partition.name)), partition.sl);
   return out;
 }
 

@@ -72,7 +72,7 @@ ib::Result<ErrorThresholds> read_error_thresholds(std::string_view text) {
     const std::string_view value = ib::trim(entry.substr(equals + 1));
     const auto at = find_counter(name);
     if (!at) return tl::unexpected<ib::Error>(at.error());
-    if (std::exchange(said[*at], true)) return bad(fmt::format("{} is there twice", name));
+    if (std::exchange(said[*at], true)) return bad(fmt::format("duplicate {}", name));
     std::uint64_t most = 0;
     if (value == "off") {
       thresholds[*at].reset();

@@ -94,7 +94,7 @@ std::string add_scope(std::string_view value, std::vector<std::uint8_t>& scopes)
   std::uint8_t scope = 0;
   if (auto wrong = read_number(value, 1, 15, scope); !wrong.empty()) return wrong;
   if (std::ranges::find(scopes, scope) != scopes.end())
-    return fmt::format("{}scope {}", kSaidTwice, scope);
+    return fmt::format("{}scope {}", kDuplicate, scope);
   scopes.push_back(scope);
   return {};
 }
@@ -137,7 +137,7 @@ bool is_group_flag(std::string_view word) { return find_row(word) != nullptr; }
 
 std::string set_group_flag(std::string_view flag, std::string_view value, GroupFlags& flags) {
   const Row* row = find_row(flag);
-  if (row->is_set(flags)) return fmt::format("{}{}", kSaidTwice, row->name);
+  if (row->is_set(flags)) return fmt::format("{}{}", kDuplicate, row->name);
   return row->set(value, flags);
 }
 

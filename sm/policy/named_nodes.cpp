@@ -83,9 +83,9 @@ std::vector<std::string> ambiguous_names(const PartitionPolicy& policy,
       guids += (i == 0 ? "" : ", ") + to_string(nodes[i]);
     if (nodes.size() > kGuidsShown) guids += ", ...";
     lines.push_back(
-        fmt::format("partitions: {} nodes bear the name \"{}\" ({}), and none of them is a member "
-                    "of a partition by it; name their ports by GUID",
-                    nodes.size(), ib::printable(name), guids));
+        fmt::format("partitions: ambiguous name \"{}\", {} nodes have it ({}): none of them is a "
+                    "member of a partition by it; specify their ports by GUID",
+                    ib::printable(name), nodes.size(), guids));
   }
   return lines;
 }

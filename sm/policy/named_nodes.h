@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // NamedNodes: which node a name in a partition file means. The node name map is the operator's, a
 // NodeDescription whatever a host says of itself: a name of the map means the node that the map
-// calls so. A name that several nodes bear means none of them, so that nobody becomes a member of a
+// calls so. A name that several nodes have means none of them, so that nobody becomes a member of a
 // partition by taking a name.
 #pragma once
 
@@ -20,7 +20,7 @@ class NamedNodes {
   /// `ports` outlive this.
   explicit NamedNodes(std::span<const EndPortFacts> ports);
 
-  /// GUIDs of all nodes that bear the name, ascending.
+  /// GUIDs of all nodes that have the name, ascending.
   std::vector<ib::Guid> nodes(std::string_view name) const;
   /// Indexes of the ports of the one node that is meant; none where nobody is.
   std::vector<std::size_t> ports(std::string_view name) const;
@@ -42,7 +42,7 @@ class NamedNodes {
 
 struct PartitionPolicy;
 /// A line for each name in `policy`'s member lists, and in the port groups that they name, that
-/// several nodes bear.
+/// several nodes have.
 std::vector<std::string> ambiguous_names(const PartitionPolicy& policy,
                                          std::span<const EndPortFacts> ports);
 

@@ -181,13 +181,13 @@ class Parser {
     return read_group_flag(word, definition.flags);
   }
   bool set_once(const Token& word, bool& flag) {
-    if (flag) return fail(word.place, fmt::format("{} is said twice", describe(word)));
+    if (flag) return fail(word.place, fmt::format("duplicate {}", describe(word)));
     if (tokens_.peek().is('='))
       return fail(tokens_.peek().place, fmt::format("{} takes no value", describe(word)));
     return flag = true;
   }
   bool read_defmember(const Token& word) {
-    if (default_) return fail(word.place, "the default membership (defmember) is said twice");
+    if (default_) return fail(word.place, "duplicate default membership (defmember)");
     if (!tokens_.peek().is('='))
       return fail_expected("'=' and full, limited or both", tokens_.peek());
     tokens_.take();
@@ -209,7 +209,7 @@ class Parser {
     tokens_.take();
     auto wrong = set_group_flag(word.text, value.text, flags);
     if (wrong.empty()) return true;
-    const auto place = wrong.starts_with(kSaidTwice) ? word.place : value.place;
+    const auto place = wrong.starts_with(kDuplicate) ? word.place : value.place;
     return fail(place, std::move(wrong));
   }
 

@@ -24,7 +24,7 @@ struct PartitionPolicy {
 
 /// Whether a group names the port by GUID, by name or by kind. Its lines of partitions and P_Keys
 /// do not count: what they say hangs on what is decided here. With `nodes` a name that several of
-/// them bear names none of them.
+/// them have names none of them.
 bool names_port(const PortGroup& group, const EndPortFacts& port,
                 const NamedNodes* nodes = nullptr);
 

@@ -257,8 +257,7 @@ class Reader {
     }
     std::uint32_t& first = seen[static_cast<std::size_t>(row - fields.begin())];
     if (first != 0 && !row->repeats) {
-      problems_.error(key.place,
-                      fmt::format("'{}' is said twice (first in line {})", row->key, first));
+      problems_.error(key.place, fmt::format("duplicate '{}' (first in line {})", row->key, first));
       return;
     }
     first = line.place.line;
@@ -268,7 +267,7 @@ class Reader {
   void read_ulp(const Piece& line) {
     if (auto rule = read_ulp_rule(problems_, line)) {
       if (rule->is_default) {
-        if (out_.default_sl) problems_.error(line.place, "the default SL is said twice");
+        if (out_.default_sl) problems_.error(line.place, "duplicate default SL");
         out_.default_sl = rule->rule.sl;
       } else {
         out_.ulps.push_back(std::move(rule->rule));

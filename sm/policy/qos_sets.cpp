@@ -128,8 +128,8 @@ std::vector<std::string> keys_without_effect(const QosSets& sets) {
 
 std::vector<std::string> weight_hints(const QosSets& sets) {
   std::vector<std::string> lines;
-  const auto look = [&](std::string_view prefix, std::string_view name,
-                        const std::optional<VlArbitrationTemplate>& table) {
+  const auto check = [&](std::string_view prefix, std::string_view name,
+                         const std::optional<VlArbitrationTemplate>& table) {
     if (!table) return;
     const auto odd = std::ranges::find_if(
         *table, [](const VlWeight& entry) { return entry.weight % kPacketUnits != 0; });
@@ -140,8 +140,8 @@ std::vector<std::string> weight_hints(const QosSets& sets) {
                       prefix, name, odd->weight, odd->vl));
   };
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    look(kQosPrefixes[i], "vlarb_high", sets[i].vlarb_high);
-    look(kQosPrefixes[i], "vlarb_low", sets[i].vlarb_low);
+    check(kQosPrefixes[i], "vlarb_high", sets[i].vlarb_high);
+    check(kQosPrefixes[i], "vlarb_low", sets[i].vlarb_low);
   }
   return lines;
 }

@@ -125,7 +125,7 @@ class Parser {
                                           did_you_mean(name.text, known)));
     }
     if (((said >> number) & 1U) != 0)
-      return fail(sl.place, fmt::format("SL {} is said twice in this rule", number));
+      return fail(sl.place, fmt::format("duplicate SL {} in this rule", number));
     said |= 1U << number;
     rule.rates[number] = rate->second;
     return true;

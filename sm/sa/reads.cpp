@@ -45,7 +45,7 @@ bool Reads::may_begin(ib::Lid who, const Packet& request) const {
 void Reads::begin(const Packet& request) {
   const auto method = request.mad.method();
   const bool may_wait = method == Method::Get || method == Method::GetTable;
-  if (may_wait && shared_.world.holdings->tables_to_come && TablesWait::concerns(request) &&
+  if (may_wait && shared_.world.device_state->tables_to_come && TablesWait::concerns(request) &&
       tables_wait_.add(shared_.now, shared_.who_of(request), request))
     return;
   answer(request);
@@ -122,7 +122,7 @@ void Reads::begin_search(const Packet& request, std::unique_ptr<RecordSource> so
   search.found = std::exchange(found_room_, {});
   search.found.clear();
   if (!shared_.options.kernel_rmpp) search.found.reserve(bytes_max + search.source->record_bytes());
-  if (look_on(search, kCandidatesPerStep)) {
+  if (continue_search(search, kCandidatesPerStep)) {
     finish(request, search);
     if (search.found.capacity() <= kFoundKept) found_room_ = std::move(search.found);
     return;
@@ -137,7 +137,7 @@ void Reads::finish(const Packet& request, Searches::Search& search) {
   send_table(request, search);
 }
 
-void Reads::look_on_for_one() {
+void Reads::continue_one_search() {
   for_transfers_ = transfers_.is_short() && (searches_.empty() || !for_transfers_);
   if (for_transfers_) {
     transfers_.step();

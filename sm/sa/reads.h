@@ -31,7 +31,7 @@ class Reads {
   bool answer_waiting();
   /// Whether records are being looked for.
   bool is_looking() const { return !searches_.empty() || transfers_.is_short(); }
-  void look_on_for_one();
+  void continue_one_search();
   bool has_work() const { return is_looking() || tables_wait_.has_next(); }
 
   /// Whether the answer to `request` is on its way already.

@@ -161,8 +161,8 @@ void Registrations::on_groups() {
 }
 
 /// Places that were given back leave the store when their ports hold nothing there any more.
-void Registrations::on_holdings() {
-  const auto known = shared_.world.holdings->aliases_revision;
+void Registrations::on_device_state() {
+  const auto known = shared_.world.device_state->aliases_revision;
   if (forgetting_aliases_ || known != aliases_revision_ || emptied(shared_.world).empty()) return;
   forgetting_aliases_ = true;
   WriteQueue::Own own;

@@ -31,7 +31,7 @@ class Registrations {
   void on_snapshot(const Snapshot* before);
   /// The configured groups have.
   void on_groups();
-  void on_holdings();
+  void on_device_state();
   void on_dead_subscriber(const ib::mad::Address& address);
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;

@@ -140,7 +140,7 @@ struct Server::Impl {
     auto& counters = shared.counters;
     auto& replays = replies.replays();
     ++counters.requests;
-    switch (replays.look(shared.now, request)) {
+    switch (replays.find(shared.now, request)) {
       case Replays::Seen::UnderWay:
         ++counters.under_way;
         return;
@@ -172,7 +172,7 @@ struct Server::Impl {
     // Requests, and what is being looked for, in turn.
     if (reads.is_looking()) looks_on = !looks_on;
     if (reads.is_looking() && looks_on) {
-      reads.look_on_for_one();
+      reads.continue_one_search();
       return true;
     }
     const Packet* request =
@@ -182,7 +182,7 @@ struct Server::Impl {
       return true;
     }
     if (!reads.is_looking()) return false;
-    reads.look_on_for_one();
+    reads.continue_one_search();
     return true;
   }
   void refuse_expired() {
@@ -315,9 +315,9 @@ struct Server::Impl {
   }
 
   void publish(DeviceStatePtr news) {
-    shared.world.holdings = std::move(news);
-    if (!shared.world.holdings->tables_to_come) reads.tables_are_read();
-    registrations.on_holdings();
+    shared.world.device_state = std::move(news);
+    if (!shared.world.device_state->tables_to_come) reads.tables_are_read();
+    registrations.on_device_state();
   }
   void publish(SnapshotPtr snapshot) {
     withdrawn = false;
@@ -384,7 +384,7 @@ void Server::restore(const store::Contents& contents) {
   impl_ = std::move(fresh);
 }
 
-void Server::publish(DeviceStatePtr holdings) { impl_->publish(std::move(holdings)); }
+void Server::publish(DeviceStatePtr device_state) { impl_->publish(std::move(device_state)); }
 
 Limits Server::limits() const { return limits_of(impl_->shared.options); }
 void Server::set_limits(const Limits& limits) {
@@ -467,16 +467,6 @@ const Counters& Server::counters() const {
   c.messages_expired = r.expired;
   count_forwarding(impl_->forwarding, c);
   return c;
-}
-
-std::string run_commits(Server& server, store::Store& store, Instant now) {
-  std::string failure;
-  while (auto commit = server.next_commit()) {
-    const auto done = store.commit(commit->batch);
-    if (!done) failure = done.error().message;
-    server.on_commit_done(now, commit->ticket, done.has_value());
-  }
-  return failure;
 }
 
 }  // namespace sm::sa

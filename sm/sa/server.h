@@ -48,7 +48,7 @@ class Server {
   /// that wait are forgotten, and nothing is answered before the next snapshot.
   void restore(const store::Contents& contents);
   /// What its devices hold; goes with the snapshot that is or is about to be published.
-  void publish(DeviceStatePtr holdings);
+  void publish(DeviceStatePtr device_state);
 
   /// From now on packets for other subnets leave by these.
   void set_prefix_routes(std::vector<PrefixRoute> routes);
@@ -111,8 +111,5 @@ class Server {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Runs every commit that `server` wants on `store`. The last failure's message, empty if none.
-std::string run_commits(Server& server, store::Store& store, ib::Instant now);
 
 }  // namespace sm::sa

@@ -26,7 +26,7 @@ void say(Opened& opened, std::string line) {
 }
 
 /// Whether there is a store, and the line for one that is gone.
-Found look_for_store(const std::string& directory, Opened& opened) {
+Found find_store(const std::string& directory, Opened& opened) {
   const std::string path = database_path(directory);
   if (has_bytes(path)) return Found::All;
   if (!has_mark(directory)) return Found::Nothing;
@@ -65,7 +65,7 @@ ib::Result<Opened> open_files(const std::string& directory, Sync sync, const Loc
   const std::string path = database_path(directory);
   finish_replacement(path);
   Opened opened;
-  opened.found = look_for_store(directory, opened);
+  opened.found = find_store(directory, opened);
   if (auto ours = make_private(path); !ours) return tl::unexpected(std::move(ours.error()));
   SqliteFile file;
   if (opened.found != Found::All && has_bytes(path + "-wal")) {
@@ -103,7 +103,7 @@ ib::Result<Opened> open_or_stand_in(const std::string& directory, Sync sync) {
   const std::string path = database_path(directory);
   Salvaged saved = salvage(path);
   Opened in_memory;
-  in_memory.found = look_for_store(directory, in_memory);
+  in_memory.found = find_store(directory, in_memory);
   if (in_memory.found == Found::All && (!saved.whole || saved.contents == Contents{}))
     in_memory.found = Found::Part;
   say(in_memory, fmt::format("{}: the subnet is managed from memory, and what clients register is "

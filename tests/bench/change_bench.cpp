@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   const auto whole = [&] {
     bench.timed([&] { sm.sweep_now(bench.now(), sm::core::Reason::Trap); });
   };
-  const auto light = [&] { bench.timed([&] { sm.look_now(bench.now()); }); };
+  const auto light = [&] { bench.timed([&] { sm.light_sweep_now(bench.now()); }); };
   bench.measure("a sweep of the whole", whole);
   bench.measure("a light sweep", light);
 

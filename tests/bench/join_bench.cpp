@@ -17,6 +17,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "sm/sa/server.h"
+#include "tests/unit/sm/sa/run_commits.h"
 
 namespace {
 

@@ -143,7 +143,7 @@ BENCHMARK(BM_VerifyChanges)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
 
-/// One uplink of a leaf fails. It begins anew each time, or the uplink comes back and the next one
+/// One uplink of a leaf fails. It begins again each time, or the uplink comes back and the next one
 /// fails; `left`: entries that are others in the end.
 void BM_Reroute(benchmark::State& state, const char* name, bool in_a_row) {
   auto fabric = tree(state.range(0));
@@ -327,7 +327,7 @@ BENCHMARK(BM_Transition)
     ->UseRealTime();
 
 /// A group of every host, proved beside routes that are proved already; or with them.
-void BM_Trees(benchmark::State& state, bool anew) {
+void BM_Trees(benchmark::State& state, bool afresh) {
   const auto fabric = tree(state.range(0));
   const fabric::CompactGraph graph(fabric);
   const auto routes = route::find_engine("updn")->compute({&fabric, &graph, {}, nullptr}).value();
@@ -343,13 +343,13 @@ void BM_Trees(benchmark::State& state, bool anew) {
   tables::Verifier verifier(options);
   for (auto _ : state) {
     state.PauseTiming();
-    if (anew)
+    if (afresh)
       verifier = tables::Verifier(options);
     else if (!verifier.verify(fabric, graph, routes.lfts).must_ok())
       std::abort();
     state.ResumeTiming();
     if (!verifier.verify_changes(fabric, graph, routes.lfts, {}, {}, check).must_ok()) std::abort();
-    if (verifier.by_difference() == anew) std::abort();
+    if (verifier.by_difference() == afresh) std::abort();
   }
   report(state, graph);
 }
@@ -359,7 +359,7 @@ BENCHMARK_CAPTURE(BM_Trees, by_difference, false)
     ->Unit(benchmark::kMillisecond)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
-BENCHMARK_CAPTURE(BM_Trees, anew, true)
+BENCHMARK_CAPTURE(BM_Trees, afresh, true)
     ->Arg(36)
     ->Arg(48)
     ->Unit(benchmark::kMillisecond)

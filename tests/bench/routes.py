@@ -24,7 +24,7 @@ import time
 from bench import Sim
 
 HERE = pathlib.Path(__file__).resolve().parent
-LANES = {"lash", "dfsssp", "nue"}  # their tables alone do not say whether credit loops close
+SEVERAL_VLS = {"lash", "dfsssp", "nue"}  # their tables alone do not say whether credit loops close
 PATIENCE = 120
 
 
@@ -47,12 +47,12 @@ def figures(result, what):
 
 
 def incumbent_tables(sim, engine, state):
-    """What `ibroutes --from` reads of opensm's dump files, or None, and why there are none. `state` is made anew."""
+    """What `ibroutes --from` reads of opensm's dump files, or None, and why there are none. `state` is emptied first."""
     shutil.rmtree(state, ignore_errors=True)
     state.mkdir()
-    lanes = ["-Q"] if engine in LANES else []
+    options = ["-Q"] if engine in SEVERAL_VLS else []
     try:
-        run(["opensm", "-o", "-R", engine, *lanes, "-D", "0x43", "-f", state / "log"], cwd=state, timeout=PATIENCE,
+        run(["opensm", "-o", "-R", engine, *options, "-D", "0x43", "-f", state / "log"], cwd=state, timeout=PATIENCE,
             env=dict(sim.client_env, OSM_CACHE_DIR=str(state), OSM_TMP_DIR=str(state)))
     except subprocess.TimeoutExpired:
         return None, "not done after %d s" % PATIENCE
@@ -110,7 +110,7 @@ class Bench:
     def ours(self, topology, engine):
         dump = self.folder / "plan"
         shutil.rmtree(dump, ignore_errors=True)
-        # A list with no_fallback: this engine or none. What it promises is verified with its lanes.
+        # A list with no_fallback: this engine or none. What it promises is verified with its VLs.
         words = ["--dump", dump] if self.judge else []
         plan = figures(run([self.bin / "ibsm", "plan", topology, "-R", engine + " no_fallback", "--allow-credit-loops", "--json",
                             *words]), "ibsm plan")
@@ -129,7 +129,7 @@ def compare(bench, words, engine, sim, topology):
     else:
         if theirs["failures"]:
             apart.append("CAs it does not reach")
-        if engine not in LANES and theirs["credit_loop_channels"]:
+        if engine not in SEVERAL_VLS and theirs["credit_loop_channels"]:
             apart.append("%d channels in credit loops" % theirs["credit_loop_channels"])
     remark = our_remark if ours is None or theirs is None else our_remark + their_remark
     return {"case": words, "engine": engine, "ours": ours and ours["load_max"], "theirs": theirs and theirs["load_max"],

@@ -25,6 +25,7 @@
 #include "sm/sa/paths/path_records.h"
 #include "sm/sa/server.h"
 #include "tests/unit/sm/sa/large_subnet.h"
+#include "tests/unit/sm/sa/run_commits.h"
 #include "tests/unit/sm/sa/storm_costs.h"
 
 namespace {

@@ -117,31 +117,31 @@ BENCHMARK(BM_Build)->Unit(benchmark::kMillisecond);
 /// VLs that share their links: what a change of one flow or of a table costs.
 void BM_Flows(benchmark::State& state) {
   constexpr std::uint32_t kHosts = 648, kHalf = 18, kLeaves = kHosts / kHalf, kFlows = 10'000;
-  const auto vls = static_cast<std::uint32_t>(state.range(0));
+  const auto count = static_cast<std::uint32_t>(state.range(0));
   sim::VlShares shares;
-  for (std::uint32_t vl = 0; vl < vls; ++vl) shares.low[vl] = vl + 1;
+  for (std::uint32_t vl = 0; vl < count; ++vl) shares.low[vl] = vl + 1;
   // Host to leaf, leaf to spine, spine to leaf, leaf to host; as many of each as there are hosts.
   const std::vector<sim::FluidLink> links(4 * kHosts, {12.5e9, shares});
-  std::vector<sim::FluidLane> lanes;
+  std::vector<sim::FluidVl> vls;
   for (std::uint32_t link = 0; link < links.size(); ++link)
-    for (std::uint32_t vl = 0; vl < vls; ++vl)
-      lanes.push_back({link, static_cast<std::uint8_t>(vl), sim::kUnmarked});
+    for (std::uint32_t vl = 0; vl < count; ++vl)
+      vls.push_back({link, static_cast<std::uint8_t>(vl), sim::kUnmarked});
   std::mt19937 random(1);
   std::vector<sim::FluidFlow> flows(kFlows);
   for (auto& flow : flows) {
     const auto from = static_cast<std::uint32_t>(random() % kHosts);
     const auto to = static_cast<std::uint32_t>(random() % kHosts);
-    const auto vl = static_cast<std::uint32_t>(random() % vls), spine = to % kHalf;
+    const auto vl = static_cast<std::uint32_t>(random() % count), spine = to % kHalf;
     std::vector<std::uint32_t> way{from};
     if (from / kHalf != to / kHalf) {
       way.push_back(kHosts + from / kHalf * kHalf + spine);
       way.push_back(2 * kHosts + spine * kLeaves + to / kHalf);
     }
     way.push_back(3 * kHosts + to);
-    for (const auto link : way) flow.lanes.push_back(link * vls + vl);
+    for (const auto link : way) flow.vls.push_back(link * count + vl);
     if (random() % 4 == 0) flow.demand = static_cast<double>(random() % 1000) * 1e6;
   }
-  for (auto _ : state) benchmark::DoNotOptimize(sim::fluid_rates(links, lanes, flows));
+  for (auto _ : state) benchmark::DoNotOptimize(sim::fluid_rates(links, vls, flows));
 }
 BENCHMARK(BM_Flows)->Arg(1)->Arg(4)->Unit(benchmark::kMillisecond);
 

@@ -97,10 +97,11 @@ void BM_PlanWithFourClasses(benchmark::State& state) {
       ib::tables::SlToVl(subnet.routing.graph, ib::tables::SlToVlRow::modulo(2));
   routes.virtual_lanes.sl_to_vl.set(0, 1, 2, ib::tables::SlToVlRow::modulo(1));
   const plan::ServiceClasses classes{0b1, 0b10, 0b100, 0b1000};
-  const auto lanes = plan::lanes_of_classes(routes, switches, classes, policy::kDefaultSlToVl, 8);
-  if (!lanes) std::abort();
-  subnet.routing.virtual_lanes = lanes->virtual_lanes;
-  const plan::VlClasses of_classes{classes, &*lanes};
+  const auto class_mapping =
+      plan::map_classes(routes, switches, classes, policy::kDefaultSlToVl, 8);
+  if (!class_mapping) std::abort();
+  subnet.routing.virtual_lanes = class_mapping->virtual_lanes;
+  const plan::VlClasses of_classes{classes, &*class_mapping};
   for (auto _ : state)
     benchmark::DoNotOptimize(
         plan::plan_vl_tables(subnet.observed, subnet.ports, subnet.routing, &by_kind, &of_classes));

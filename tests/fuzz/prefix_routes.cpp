@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Any text as a file of prefix routes: errors that name file and place, and at most one route a
-// line; the routes written anew say the same.
+// line; the routes written again say the same.
 #include "sm/sa/subnet/prefix_routes.h"
 
 #include <algorithm>

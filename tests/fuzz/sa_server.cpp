@@ -6,6 +6,7 @@
 #include "libdiag/mad/rmpp.h"
 #include "sm/sa/server.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/sm/sa/run_commits.h"
 #include "tests/unit/sm/sa/snapshot_of.h"
 
 namespace {

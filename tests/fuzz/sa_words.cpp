@@ -29,6 +29,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (change->rx_threshold)
     require(*change->rx_threshold >= 64 && *change->rx_threshold <= 1U << 20,
             "rx_threshold is in its range");
-  require(sm::daemon::sa_answer(*request, state).status == 0, "what was taken is answered");
+  require(sm::daemon::sa_answer(*request, state, "0").status == 0, "what was taken is answered");
   return 0;
 }

@@ -18,7 +18,7 @@ using sm::core::Mastership;
 
 constexpr ib::mad::Cookie kOwner = ib::mad::Cookie{1} << 48;
 
-/// A switch with three hosts, of which `managers` says whose ports bear a subnet manager. The first
+/// A switch with three hosts, of which `managers` says whose ports have a subnet manager. The first
 /// host is ours.
 ib::discover::Observed fabric(unsigned managers) {
   ib::discover::Observed seen;

@@ -131,13 +131,13 @@ void Manager::log(const ib::LogEvent& event) {
   say(world_.now(), event.topic + ": " + event.message);
 }
 /// Another one answers for the subnet.
-void Manager::stand(const sm::core::Standing& standing) {
-  if (standing.state != ib::wire::SmState::Master) sa_->withdraw();
+void Manager::on_sm_status(const sm::core::SmStatus& status) {
+  if (status.state != ib::wire::SmState::Master) sa_->withdraw();
 }
 std::string Manager::state() const {
   return std::string(sm::core::election::state_name(sm_->mastership().state()));
 }
-void Manager::hear(const sm::core::ReceivedNotice& notice) {
+void Manager::on_notice(const sm::core::ReceivedNotice& notice) {
   sa_->on_notice(world_.now(), notice.notice, notice.from);
 }
 ib::Result<void> Manager::send(const sm::core::Outgoing& out) {

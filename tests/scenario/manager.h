@@ -62,11 +62,11 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
   virtual bool lets_out(ib::mad::Packet&) { return true; }
 
   void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
-  void publish(const sm::DeviceStatePtr& holdings) override { sa_->publish(holdings); }
+  void publish(const sm::DeviceStatePtr& device_state) override { sa_->publish(device_state); }
   void publish(const sm::SnapshotPtr& snapshot) override;
   void log(const ib::LogEvent& event) override;
-  void stand(const sm::core::Standing& standing) override;
-  void hear(const sm::core::ReceivedNotice& notice) override;
+  void on_sm_status(const sm::core::SmStatus& status) override;
+  void on_notice(const sm::core::ReceivedNotice& notice) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;
   void report(sm::core::Report report) override;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Plays every text file of data/ and compares what each command prints with what stands below its
 // ----. A file is paragraphs: a command, lines that belong to it, ----, its output, an empty line;
-// what begins with # is for the reader. IBKIT_REWRITE=1 writes the outputs anew: read the diff.
+// what begins with # is for the reader. IBKIT_REWRITE=1 writes the outputs again: read the diff.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

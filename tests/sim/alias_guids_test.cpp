@@ -148,24 +148,24 @@ TEST_F(AliasGuids, WhatWasTakenBackJustBeforeACrashIsCleared) {
 /// were given back need not be remembered for ever.
 TEST_F(AliasGuids, WhatPortsHoldIsTold) {
   const auto told = [&](std::size_t host) {
-    const auto holdings = run_.sm().holdings();
+    const auto device_state = run_.sm().device_state();
     const auto& fabric = run_.model().topology();
-    const auto* block = holdings->tables->held(
+    const auto* block = device_state->tables->held(
         sm::device::kGuidInfo, fabric.node(hosts_[host].node).guid, {hosts_[host].port, 0, 0});
     if (block == nullptr) return Guid{0xBAD};
     return ib::wire::decode<ib::wire::GuidInfo>(block->data()).guid[1];
   };
   run_.sm().set_aliases(run_.now(), {{guid(1), {{1, Guid{0xA1}}}}}, 7);
-  EXPECT_NE(run_.sm().holdings()->aliases_revision, 7U) << "not yet";
+  EXPECT_NE(run_.sm().device_state()->aliases_revision, 7U) << "not yet";
   run_.run_for(1s);
-  EXPECT_EQ(run_.sm().holdings()->aliases_revision, 7U);
+  EXPECT_EQ(run_.sm().device_state()->aliases_revision, 7U);
   EXPECT_EQ(told(1), Guid{0xA1});
   EXPECT_EQ(told(2), Guid{}) << "was read and has none";
   ASSERT_TRUE(run_.model().link_down(run_.now(), hosts_[1]));
   run_.run_for(30s);
   run_.sm().set_aliases(run_.now(), {}, 8);
   run_.run_for(1s);
-  EXPECT_EQ(run_.sm().holdings()->aliases_revision, 8U);
+  EXPECT_EQ(run_.sm().device_state()->aliases_revision, 8U);
   EXPECT_EQ(told(1), Guid{0xBAD}) << "out of reach";
   ASSERT_TRUE(run_.model().link_up(run_.now(), hosts_[1]));
   run_.run_for(30s);
@@ -174,7 +174,7 @@ TEST_F(AliasGuids, WhatPortsHoldIsTold) {
   // The same aliases under another number, as where one came and went meanwhile.
   run_.sm().set_aliases(run_.now(), {}, 10);
   run_.run_for(1s);
-  EXPECT_EQ(run_.sm().holdings()->aliases_revision, 10U);
+  EXPECT_EQ(run_.sm().device_state()->aliases_revision, 10U);
 }
 
 TEST_F(AliasGuids, SurviveLoss) {

@@ -13,7 +13,7 @@
 #include "sm/plan/vl_tables.h"
 #include "sm/sa/subnet/paths.h"
 #include "tests/sim/sm_on_model.h"
-#include "tests/unit/tables/lane_walk.h"
+#include "tests/unit/tables/vl_walk.h"
 
 namespace sm::test {
 namespace {
@@ -88,12 +88,12 @@ class Flows {
     for (NodeIndex n = 0; n < f.nodes().size(); ++n)
       for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
         const PortRef port{n, static_cast<std::uint8_t>(p)};
-        const auto lanes = run_.model().lane_counters(port);
-        ASSERT_EQ(lanes.xmit_pkts, promised_[std::pair(n, p)])
+        const auto vls = run_.model().vl_counters(port);
+        ASSERT_EQ(vls.xmit_pkts, promised_[std::pair(n, p)])
             << f.node(n).description << " port " << p;
         if (f.port(port).peer) {
           const PortRef peer = f.port(port).peer;
-          ASSERT_EQ(run_.model().lane_counters(peer).rcv_pkts, lanes.xmit_pkts);
+          ASSERT_EQ(run_.model().vl_counters(peer).rcv_pkts, vls.xmit_pkts);
         }
       }
     EXPECT_EQ(run_.model().counters().dropped_vl, dropped_);
@@ -106,7 +106,7 @@ class Flows {
     const auto& f = snapshot_->fabric();
     const ib::sim::Model& model = run_.model();
     const auto at = [&](NodeIndex n) { return *model.topology().find_node(f.node(n).guid); };
-    const ib::tables::test::LaneWalk walk(
+    const ib::tables::test::VlWalk walk(
         {f, [&](NodeIndex n, ib::Lid lid) { return model.lft(at(n), lid); },
          [&](NodeIndex n, std::uint8_t in, std::uint8_t out, Sl sl) {
            return model.sl_to_vl({at(n), out}, in).vl[sl.value];

@@ -215,7 +215,7 @@ TEST_F(Fixture, ADirectedRouteThatLeadsNowhereIsBrokenWhereItEnds) {
   EXPECT_EQ(ibtracer::text_report(*report, false).find("To DR path 0,1,"), 0U);
 }
 
-/// As when somebody sets a LID by hand: the route leads to one bearer, and the target is the other.
+/// As when somebody sets a LID by hand: the route leads to one holder, and the target is the other.
 TEST_F(Fixture, AnotherNodeWithTheTargetsLidIsAMismatch) {
   const auto whole = run();
   const PortRef twin = hosts_[hosts_.size() - 2];
@@ -249,7 +249,7 @@ TEST_F(Fixture, AnotherNodeWithTheTargetsLidIsAMismatch) {
   }
   EXPECT_NE(text.find("\nMISMATCH lid "), std::string::npos) << text;
 
-  // Who asks for the LID, or for the other bearer, has what was asked for.
+  // Who asks for the LID, or for the other holder, has what was asked for.
   const auto by_lid = ibtracer::trace(*session_, shared, {});
   ASSERT_TRUE(by_lid);
   EXPECT_EQ(by_lid->verdict(), Verdict::Verified) << ibtracer::text_report(*by_lid, true);

@@ -10,7 +10,7 @@
 #include "sm/sa/subnet/paths.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/unit/sm/sa/path_world.h"
-#include "tests/unit/tables/lane_walk.h"
+#include "tests/unit/tables/vl_walk.h"
 
 namespace sm::test {
 namespace {
@@ -67,13 +67,13 @@ class KeptRows : public testing::Test {
   }
 
   /// Of what the devices hold, for every pair of hosts on every SL that a record may have.
-  ib::tables::test::LaneFindings judged() {
+  ib::tables::test::VlWalkFindings judged() {
     const auto snapshot = run.sm().snapshot();
     const sa::Paths paths(snapshot);
     const auto& f = snapshot->fabric();
     ib::sim::Model& model = run.model();
     const auto at = [&](NodeIndex n) { return *model.topology().find_node(f.node(n).guid); };
-    return ib::tables::test::LaneWalk(
+    return ib::tables::test::VlWalk(
                {f, [&](NodeIndex n, ib::Lid lid) { return model.lft(at(n), lid); },
                 [&](NodeIndex n, std::uint8_t in, std::uint8_t out, ib::Sl sl) {
                   return model.sl_to_vl({at(n), out}, in).vl[sl.value];
@@ -107,7 +107,7 @@ TEST_F(KeptRows, RoutesThatWouldDeadlockWithThemAreLeftForOneVlAndComeBackWhenTh
   EXPECT_TRUE(run.sm().snapshot()->routing->virtual_lanes.trivial());
   EXPECT_THAT(run.last().lines,
               testing::Contains(testing::AllOf(
-                  HasSubstr("5 switches keep a SLtoVLMappingTable"), HasSubstr("'sw-0-0'"),
+                  HasSubstr("5 switches keep another SLtoVLMappingTable than was set"), HasSubstr("'sw-0-0'"),
                   HasSubstr("routes of dfsssp may deadlock: "), HasSubstr("credit loop"),
                   HasSubstr(" routes on one VL, free of deadlock"))));
   EXPECT_EQ(said("Set(SLtoVLMappingTable)"), 5U) << "each is named once";
@@ -146,7 +146,7 @@ TEST_F(KeptRows, DevicesThatSayYesAndKeepTheirsAreNamedAlikeAtEverySweepOfTheOpe
     run.sm().sweep_now(run.now(), core::Reason::Operator);
   }
   EXPECT_THAT(lines, testing::Contains(HasSubstr("routes of dfsssp may deadlock: ")));
-  EXPECT_EQ(said("something else than it was told"), 5U) << "each is named once";
+  EXPECT_EQ(said("another value than was set"), 5U) << "each is named once";
 }
 
 TEST_F(KeptRows, WhereNoOtherEngineIsAllowedTheLoopIsNamedAndTheSubnetIsNotUp) {

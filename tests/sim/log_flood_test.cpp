@@ -18,6 +18,7 @@
 #include "sm/sa/server.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
+#include "tests/unit/sm/sa/run_commits.h"
 
 namespace sm::test {
 namespace {
@@ -61,7 +62,7 @@ class Flood {
     stage_.write_log_to([this](const ib::LogEvent& event) { log_->write(event); });
     EXPECT_TRUE(stage_.run_until_reports(1));
     server_.publish(stage_.now(), stage_.sm().snapshot());
-    server_.publish(stage_.sm().holdings());
+    server_.publish(stage_.sm().device_state());
     file_.open(folder_ / "log");
     count();
   }

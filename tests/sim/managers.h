@@ -90,7 +90,7 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
     return port_->send(agents_[mad.is_directed() ? 0 : 1], out.packet, out.reply_within);
   }
   void log(const ib::LogEvent& event) override { log_.push_back(event.message); }
-  void stand(const core::Standing&) override { ++changes_; }
+  void on_sm_status(const core::SmStatus&) override { ++changes_; }
   void report(core::Report report) override {
     last_ = std::move(report);
     ++reports_;

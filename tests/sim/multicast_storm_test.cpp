@@ -14,6 +14,7 @@
 #include "sm/sa/registry/state.h"
 #include "sm/sa/server.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/unit/sm/sa/run_commits.h"
 
 namespace sm::test {
 namespace {

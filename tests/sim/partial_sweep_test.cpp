@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Sweeps of a part: whatever happens to a fabric, what is known after them is what somebody finds
-// who sweeps the whole anew; and they cost what has changed.
+// who sweeps the whole again; and they cost what has changed.
 //
 // By default some fabrics, with a few dozen events each; with IBKIT_PARTIAL_SWEEPS=all many.
 #include <gmock/gmock.h>

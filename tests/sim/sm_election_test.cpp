@@ -774,7 +774,7 @@ TEST_F(Election, AStandbyThatIsNotFitDoesNotTakeOverUntilItIs) {
   host(2).sm().set_fit(world_.now(), false, "another configuration");
   world_.run_for(2s);
   EXPECT_EQ(host(2).state(), SmState::NotActive);
-  EXPECT_EQ(host(2).sm().mastership().standing().why, "another configuration");
+  EXPECT_EQ(host(2).sm().mastership().status().why, "another configuration");
   host(2).sm().set_fit(world_.now(), true, "the master's configuration");
   world_.run_for(2s);
   EXPECT_EQ(host(2).state(), SmState::Standby);

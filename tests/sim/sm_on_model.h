@@ -49,7 +49,7 @@ class SmOnModel : private core::Carrier {
     options_ = std::move(options);
     boot();
   }
-  /// Starts anew, but with nothing in the store, or with what is said.
+  /// Starts again, but with nothing in the store, or with what is said.
   void boot_without_memory() { boot_with({}); }
   void boot_with(store::Contents contents) {
     kept_ = std::move(contents);

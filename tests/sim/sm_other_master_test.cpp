@@ -86,7 +86,7 @@ TEST_F(OtherMaster, IsLeftAlone) {
   EXPECT_EQ(run_->reports(), 0U);
   const auto& mastership = run_->sm().mastership();
   EXPECT_EQ(mastership.state(), SmState::Standby);
-  EXPECT_THAT(mastership.standing().why,
+  EXPECT_THAT(mastership.status().why,
               testing::AllOf(testing::HasSubstr("another subnet manager is master"),
                              testing::HasSubstr(to_string(guid_)),
                              testing::HasSubstr("MASTER, priority 3")));

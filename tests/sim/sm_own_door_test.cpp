@@ -200,8 +200,8 @@ TEST_F(OwnDoor, AHostWhoseLidSomebodyElseSetGetsItsOwnBack) {
   operator_sweeps();
   EXPECT_EQ(stranger_->lid(), own);
   EXPECT_THAT(run_.log(), testing::Contains(testing::HasSubstr(
-                              fmt::format("holds LID 500, which nobody gave it here: it gets its "
-                                          "LID {} back",
+                              fmt::format("holds LID 500, not assigned by this subnet manager; "
+                                          "reassigning LID {}",
                                           own.value))));
   // And after a restart, which has the store only.
   give_it_another();

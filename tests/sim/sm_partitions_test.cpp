@@ -131,7 +131,7 @@ TEST(Partitions, ANameThatTwoHostsBearMakesNeitherAMemberAndTheLogNamesBoth) {
   EXPECT_THAT(p.keys(2), ElementsAre(PKey{0x7FFF}));
   EXPECT_THAT(p.keys(3), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
   EXPECT_THAT(p.run_.log(), testing::Contains(testing::AllOf(
-                                testing::HasSubstr("2 nodes bear the name " + by_name),
+                                testing::HasSubstr("ambiguous name " + by_name + ", 2 nodes"),
                                 testing::HasSubstr(to_string(twins.node(hosts[1]).guid)),
                                 testing::HasSubstr(to_string(twins.node(hosts[2]).guid)))));
 }

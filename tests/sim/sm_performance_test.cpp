@@ -25,7 +25,7 @@ using managers::performance::PerformanceManager;
 using managers::performance::PortKey;
 namespace attr = ib::wire::attr;
 
-ib::fabric::Fabric tree() {
+ib::fabric::Fabric tree_of_radix_36() {
   ib::fabric::FatTree tree;
   tree.radix = 36;
   ib::fabric::GenerateCommon common;
@@ -34,9 +34,9 @@ ib::fabric::Fabric tree() {
 }
 
 /// What devices count, put over what the model's agents answer.
-class Devices {
+class CountingDevices {
  public:
-  Devices(SmOnModel& run, std::uint64_t seed) : run_(run), dice_(seed) {
+  CountingDevices(SmOnModel& run, std::uint64_t seed) : run_(run), dice_(seed) {
     run_.listen([this](ib::mad::Packet& packet) {
       if (packet.mad.mgmt_class() == ib::wire::MgmtClass::Perf) overlay(packet);
     });
@@ -89,13 +89,13 @@ class Devices {
 };
 
 TEST(Performance, ADayOfCountersThatWrapStopAndAreSetBack) {
-  SmOnModel run(tree());
+  SmOnModel run(tree_of_radix_36());
   auto channel = std::make_unique<managers::ClientChannel>();
   auto made = std::make_unique<PerformanceManager>(managers::performance::Options{});
   PerformanceManager& manager = *made;
   channel->add(std::move(made));
   run.run_beside(std::move(channel));
-  Devices devices(run, 11);
+  CountingDevices devices(run, 11);
   ASSERT_TRUE(run.run_until_reports(1));
   run.run_for(10s);
   const auto& f = run.model().topology();
@@ -108,7 +108,7 @@ TEST(Performance, ADayOfCountersThatWrapStopAndAreSetBack) {
   const auto agent = [&](const PortKey& key) {
     const auto node = *f.find_node(key.first);
     const std::uint8_t end = f.node(node).is_switch() ? 0 : key.second;
-    return Devices::Key{run.model().port_info({node, end}).lid.value, key.second};
+    return CountingDevices::Key{run.model().port_info({node, end}).lid.value, key.second};
   };
   devices.port(agent(keys[3])).symbols = 65'535;
   devices.port(agent(keys[3])).stuck = true;

@@ -18,12 +18,12 @@ using sm::test::SmOnModel;
 using std::chrono::seconds;
 
 template <class Kind>
-Fabric make(const Kind& kind) {
+Fabric of_kind(const Kind& kind) {
   ib::fabric::GenerateCommon common;
   common.lids = false;
   return ib::fabric::generate(kind, common).value();
 }
-Fabric torus(unsigned side) { return make(ib::fabric::Grid{{side, side}, true, 2}); }
+Fabric torus_of_side(unsigned side) { return of_kind(ib::fabric::Grid{{side, side}, true, 2}); }
 
 sm::core::Options with(const char* engine) {
   sm::core::Options options;
@@ -48,7 +48,7 @@ Loads loads(SmOnModel& run) {
 }
 
 /// The devices hold what the subnet manager says, and it is sound.
-void expect_routed(SmOnModel& run) {
+void expect_all_routed(SmOnModel& run) {
   const auto snapshot = run.sm().snapshot();
   const auto& routing = *snapshot->routing;
   const auto verdict =
@@ -150,7 +150,7 @@ void fail(SmOnModel& run, const std::pair<const char*, std::uint8_t>& cable) {
 /// Connections go on with their SLs when links go and come back: nearly all pairs keep theirs, and
 /// what is in flight closes no credit loop unless a pair had to move.
 TEST(Reroute, PairsKeepTheirSlsOnEveryEvent) {
-  SmOnModel run(torus(5), {}, with("dfsssp"));
+  SmOnModel run(torus_of_side(5), {}, with("dfsssp"));
   ASSERT_TRUE(run.run_until_reports(1));
   std::mt19937_64 random(7);
   std::size_t moved = 0, pairs = 0;
@@ -188,7 +188,8 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SCOPED_TRACE(testing::Message() << engine << " grid " << grid << " seed " << seed);
         std::mt19937_64 random(seed);
-        SmOnModel run(grid ? torus(4) : make(ib::fabric::RandomGraph{16, 36, 2}), {}, with(engine));
+        SmOnModel run(grid ? torus_of_side(4) : of_kind(ib::fabric::RandomGraph{16, 36, 2}), {},
+                      with(engine));
         ASSERT_TRUE(run.run_until_reports(1));
         const auto watched = watch(run, [] { return true; });
         std::vector<PortRef> failed;
@@ -205,7 +206,7 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
             failed.push_back(cable);
           }
           run.run_for(seconds(30));
-          expect_routed(run);
+          expect_all_routed(run);
           EXPECT_FALSE(loads(run).drifted());
           EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
           // A cable that comes back costs nobody anything: it carries before routes use it.
@@ -228,14 +229,15 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
   EXPECT_GE(used, 8U);
 }
 
-/// What switches hold after many failures stays when the subnet manager starts anew, SLs included.
+/// What switches hold after many failures stays when the subnet manager starts again, SLs included.
 TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
   ib::fabric::FatTree three;
   three.radix = 8;
   three.levels = 3;
   const std::pair<Fabric, const char*> cases[] = {
-      {make(three), "ftree"}, {make(three), "minhop"}, {make(three), "updn"}, {torus(4), "updn"},
-      {torus(5), "dfsssp"},   {torus(5), "lash"},      {make(three), nullptr}};
+      {of_kind(three), "ftree"},  {of_kind(three), "minhop"},   {of_kind(three), "updn"},
+      {torus_of_side(4), "updn"}, {torus_of_side(5), "dfsssp"}, {torus_of_side(5), "lash"},
+      {of_kind(three), nullptr}};
   for (const auto& [fabric, engine] : cases)
     for (const unsigned failures : {1U, 12U}) {
       SCOPED_TRACE(testing::Message() << (engine ? engine : "by default") << ", " << failures);
@@ -264,11 +266,11 @@ TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
       ASSERT_TRUE(after->changed_at_start.has_value());
       EXPECT_EQ(after->changed_at_start->entries, 0U);
       EXPECT_EQ(after->changed_at_start->switches, 0U);
-      expect_routed(run);
+      expect_all_routed(run);
       // And it goes on from there.
       fail_one(run, random);
       run.run_for(seconds(15));
-      expect_routed(run);
+      expect_all_routed(run);
       EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
     }
 }
@@ -283,7 +285,7 @@ TEST(Reroute, AnIdleFabricIsBalancedOnceTheWindowHasPassed) {
     SCOPED_TRACE(engine);
     auto options = with(engine);
     options.balance_after = seconds(180);
-    SmOnModel run(make(three), {}, options);
+    SmOnModel run(of_kind(three), {}, options);
     ASSERT_TRUE(run.run_until_reports(1));
     std::mt19937_64 random(9);
     for (unsigned i = 0; i < 12; ++i) {
@@ -300,7 +302,7 @@ TEST(Reroute, AnIdleFabricIsBalancedOnceTheWindowHasPassed) {
     EXPECT_LE(static_cast<double>(after.held), 1.01 * static_cast<double>(after.fresh));
     EXPECT_EQ(watched->looping, 0U);
     EXPECT_EQ(watched->lost, 0U);
-    expect_routed(run);
+    expect_all_routed(run);
     balanced += after.held < before.held;
     const auto sets = watched->sets;
     run.run_for(seconds(600));
@@ -314,7 +316,7 @@ TEST(Reroute, ARestartMendsWhatSwitchesLostOrGotFromSomebodyElse) {
   ib::fabric::FatTree three;
   three.radix = 8;
   three.levels = 3;
-  SmOnModel run(make(three), {}, with("ftree"));
+  SmOnModel run(of_kind(three), {}, with("ftree"));
   ASSERT_TRUE(run.run_until_reports(1));
   std::mt19937_64 random(5);
   for (unsigned i = 0; i < 6; ++i) {
@@ -334,7 +336,7 @@ TEST(Reroute, ARestartMendsWhatSwitchesLostOrGotFromSomebodyElse) {
   run.boot_with(kept);
   ASSERT_TRUE(run.run_until_reports(1));
   run.run_for(seconds(30));
-  expect_routed(run);
+  expect_all_routed(run);
   EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
   const auto& now = *run.sm().snapshot()->routing;
   EXPECT_EQ(now.engine, "ftree");
@@ -351,8 +353,10 @@ TEST(Reroute, ASwitchThatComesBackCostsNobodyAnything) {
   three.levels = 3;
   ib::fabric::FatTree two;
   two.radix = 8;
-  const std::pair<Fabric, const char*> cases[] = {
-      {make(two), "minhop"}, {make(three), "ftree"}, {torus(4), "updn"}, {torus(4), "dfsssp"}};
+  const std::pair<Fabric, const char*> cases[] = {{of_kind(two), "minhop"},
+                                                  {of_kind(three), "ftree"},
+                                                  {torus_of_side(4), "updn"},
+                                                  {torus_of_side(4), "dfsssp"}};
   for (const auto& [fabric, engine] : cases)
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       SCOPED_TRACE(testing::Message() << engine << " seed " << seed);
@@ -384,12 +388,12 @@ TEST(Reroute, ASwitchThatComesBackCostsNobodyAnything) {
       EXPECT_EQ(most, lost);
       EXPECT_EQ(looping, 0U);
       EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
-      expect_routed(run);
+      expect_all_routed(run);
     }
 }
 
 TEST(Reroute, AGroupHasItsTreeOnTheRoutesOfAnotherOrder) {
-  SmOnModel run(torus(4), {}, with("updn"));
+  SmOnModel run(torus_of_side(4), {}, with("updn"));
   ASSERT_TRUE(run.run_until_reports(1));
   const Fabric first = run.sm().snapshot()->fabric();
   sm::plan::MlidGroup group{ib::Lid{0xC005}, {}, {}};
@@ -403,8 +407,8 @@ TEST(Reroute, AGroupHasItsTreeOnTheRoutesOfAnotherOrder) {
   }
   const auto& routing = *run.sm().snapshot()->routing;
   EXPECT_NE(routing.multicast.up_order, order);
-  expect_routed(run);
-  const auto& held = *run.sm().holdings();
+  expect_all_routed(run);
+  const auto& held = *run.sm().device_state();
   ASSERT_TRUE(held.multicast);
   ASSERT_EQ(held.multicast->size(), 1U);
   const ib::tables::MulticastCheck check{&*held.multicast, routing.multicast.sl, true, {}, {}, {}};
@@ -419,7 +423,7 @@ TEST(Reroute, AGroupHasItsTreeOnTheRoutesOfAnotherOrder) {
 TEST(Reroute, SetsThatAreLostAreMadeUpForAndNothingGoesRoundInCircles) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
-    SmOnModel run(torus(4), {}, with("updn"));
+    SmOnModel run(torus_of_side(4), {}, with("updn"));
     ASSERT_TRUE(run.run_until_reports(1));
     std::size_t swallowed = 0;
     const auto watched = watch(run, [&swallowed, random = std::mt19937_64(seed)]() mutable {
@@ -436,7 +440,7 @@ TEST(Reroute, SetsThatAreLostAreMadeUpForAndNothingGoesRoundInCircles) {
     EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
     EXPECT_TRUE(run.sm().snapshot()->up);
     EXPECT_FALSE(loads(run).drifted());
-    expect_routed(run);
+    expect_all_routed(run);
   }
 }
 

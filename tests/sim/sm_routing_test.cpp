@@ -125,10 +125,10 @@ TEST(SweepLog, RepetitionsAreThoseOfTheSweep) {
   const auto host = static_cast<ib::fabric::NodeIndex>(f.nodes().size() - 1);
   ASSERT_FALSE(f.node(host).is_switch());
   run.model().set_behaviour(host, ib::sim::Behaviour::Silent);
-  EXPECT_THAT(sweep(run), Not(Contains(HasSubstr(" 0 of them repetitions"))));
+  EXPECT_THAT(sweep(run), Not(Contains(HasSubstr(" 0 of them retries"))));
   run.model().set_behaviour(host, ib::sim::Behaviour::Normal);
   sweep(run);
-  EXPECT_THAT(sweep(run), Contains(HasSubstr(" 0 of them repetitions")));
+  EXPECT_THAT(sweep(run), Contains(HasSubstr(" 0 of them retries")));
 }
 
 TEST(Fallback, ARefusedEngineIsReplacedByOneWithoutCreditLoops) {
@@ -138,7 +138,7 @@ TEST(Fallback, ARefusedEngineIsReplacedByOneWithoutCreditLoops) {
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_TRUE(run.last().up());
   EXPECT_NE(run.sm().snapshot()->routing->engine, "minhop");
-  EXPECT_THAT(run.log(), Contains(HasSubstr("routing engine minhop is refused: ")));
+  EXPECT_THAT(run.log(), Contains(HasSubstr("routing engine minhop is rejected: ")));
 }
 
 TEST(Fallback, NoFallbackLeavesAColdFabricUnrouted) {
@@ -616,7 +616,7 @@ TEST(Reroute, AfterALinkFailsAndComesBackOnlyWhatMustChangeIsWritten) {
     // Some blocks are written twice, so that nothing loops on the way.
     EXPECT_GE(sent->lfts, changed.blocks.size());
     EXPECT_LE(sent->lfts * 10, changed.blocks.size() * 11);
-    // What ftree computes anew differs no more than must be; see doc/routing.md.
+    // What ftree recomputes differs no more than must be; see doc/routing.md.
     const bool deals = std::string_view(engine) == "ftree";
     EXPECT_LT(changed.blocks.size(), fresh.blocks.size() + (deals ? 1 : 0));
     EXPECT_LT(changed.entries.size() * (deals ? 1 : 4), fresh.entries.size());
@@ -661,7 +661,7 @@ TEST(Reroute, ACableThatWasDownAtTheStartComesInWithFewSets) {
     EXPECT_GT(run.sm().snapshot()->routing->graph.arc_count(), less->graph.arc_count());
     const auto fresh = fresh_difference(*less, *run.sm().snapshot());
     EXPECT_GT(sent->lfts, 0U);
-    // What ftree computes anew differs little itself.
+    // What ftree recomputes differs little itself.
     EXPECT_LT(sent->lfts * (std::string_view(engine) == "ftree" ? 1 : 2), fresh.blocks.size());
   }
 }

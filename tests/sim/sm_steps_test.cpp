@@ -127,10 +127,10 @@ TEST(Steps, MtuAndVlsOfASwitchPortInInitAreSetBeforeItIsArmed) {
   EXPECT_EQ(told, hosts) << "each was told in INIT first";
 }
 
-// ---- lanes
+// ---- VLs
 
 /// No packet of an SL that is in use is dropped by a VL that its link does not operate.
-void expect_lanes(const ib::sim::Model& model, std::uint16_t used, const std::string& when) {
+void expect_vls(const ib::sim::Model& model, std::uint16_t used, const std::string& when) {
   const auto& f = model.topology();
   for_each_link_end(model, [&](PortRef out, PortRef peer) {
     const auto info = model.port_info(out);
@@ -187,7 +187,7 @@ TEST(Steps, NoSlInUseIsEverMappedToAVlThatItsLinkHasNot) {
     std::uint16_t used = 1;
     run.boot_as(random_qos(random, used));
     ASSERT_TRUE(run.run_until_reports(1));
-    expect_lanes(run.model(), used, "at the start");
+    expect_vls(run.model(), used, "at the start");
     for (int change = 0; change < 5; ++change) {
       std::uint16_t next = 1;
       const core::Options options = random_qos(random, next);
@@ -198,7 +198,7 @@ TEST(Steps, NoSlInUseIsEverMappedToAVlThatItsLinkHasNot) {
         const auto id = packet.mad.attribute_id();
         if (id != attr::kSlToVl && id != attr::kPortInfo && id != attr::kVlArbitration) return;
         if (!testing::Test::HasFatalFailure() && ++answers % 4 == 0)
-          expect_lanes(run.model(), both, "change " + std::to_string(change));
+          expect_vls(run.model(), both, "change " + std::to_string(change));
       });
       run.sm().set_options(options);
       run.sm().sweep_now(run.now(), core::Reason::Operator);
@@ -208,7 +208,7 @@ TEST(Steps, NoSlInUseIsEverMappedToAVlThatItsLinkHasNot) {
       run.listen({});
       if (HasFatalFailure()) return;
       used = next;
-      expect_lanes(run.model(), used, "after change " + std::to_string(change));
+      expect_vls(run.model(), used, "after change " + std::to_string(change));
       if (HasFatalFailure()) return;
     }
   }

@@ -51,7 +51,7 @@ TEST(SweepOptions, FullSweepsComeInsteadOfLightOnes) {
 TEST(SweepOptions, WithoutSweepsOnTrapsTheNextLightSweepFindsTheChange) {
   for (const bool looks : {true, false}) {
     core::Options options;
-    options.look_at_traps = looks;
+    options.act_on_traps = looks;
     UpRun one(options);
     ASSERT_TRUE(one.run.model().link_down(one.run.now(), one.last_host()));
     const auto sweeps = [&] {

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using sm::test::SmOnModel;
 
-ib::fabric::Fabric tree() {
+ib::fabric::Fabric six_leaves() {
   ib::fabric::FatTree t;
   t.radix = 12;
   t.leaves = 6;
@@ -27,7 +27,7 @@ TEST(SmaSpeed, OneMillisecondAndSixteenPlacesRepeatUnderOnePerCent) {
   ib::sim::ModelOptions options;
   options.faults.sma_service = 1ms;
   options.faults.sma_queue = 16;
-  SmOnModel run(tree(), options);
+  SmOnModel run(six_leaves(), options);
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_TRUE(run.not_active().empty());
   const auto& mads = run.sm().mad_counters();
@@ -40,7 +40,7 @@ TEST(SmaSpeed, OneMillisecondAndSixteenPlacesRepeatUnderOnePerCent) {
 TEST(SmaSpeed, AHundredAndFiftyMillisecondsRepeatOnceForEachTarget) {
   ib::sim::ModelOptions options;
   options.faults.sma_service = 150ms;
-  SmOnModel run(tree(), options);
+  SmOnModel run(six_leaves(), options);
   ASSERT_TRUE(run.run_until_reports(1, 600s));
   EXPECT_TRUE(run.not_active().empty());
   const auto& mads = run.sm().mad_counters();

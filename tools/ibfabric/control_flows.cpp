@@ -273,7 +273,7 @@ CtlResult Control::counters(Instant now, const CtlCommand& command) {
   for (const auto& [name, value] : model_.error_counters(now, *port))
     show(std::string(name), value);
   // No attribute tells it, so perfquery has no name for it.
-  const auto waits = model_.lane_counters(*port).rate_wait_of_sl;
+  const auto waits = model_.vl_counters(*port).rate_wait_of_sl;
   for (std::size_t sl = 0; sl < waits.size(); ++sl)
     if (waits[sl] != 0) show("RateWaitSL" + std::to_string(sl), waits[sl]);
   if (command.json) return in_json("counters", {{"counters", std::move(rows)}});

@@ -124,7 +124,7 @@ class Builder {
 
   void count_names() {
     for (const Node& node : fabric_.nodes()) {
-      if (node.is_switch()) ++bearers_[node.description];
+      if (node.is_switch()) ++holders_[node.description];
     }
   }
 
@@ -169,9 +169,9 @@ class Builder {
     if (options_.names != nullptr) {
       if (const auto mapped = options_.names->find(node.guid)) return std::string(*mapped);
     }
-    // A name that many bear says nothing: the end of the GUID tells them apart.
-    const auto bearers = bearers_.find(node.description);
-    if (node.description.empty() || (bearers != bearers_.end() && bearers->second > 1)) {
+    // A name that many have says nothing: the end of the GUID tells them apart.
+    const auto holders = holders_.find(node.description);
+    if (node.description.empty() || (holders != holders_.end() && holders->second > 1)) {
       return "switch " + hex(node.guid).substr(8);
     }
     std::string name = short_name(node);
@@ -348,7 +348,7 @@ class Builder {
   std::vector<unsigned> tiers_;
   std::function<bool(PortRef)> degraded_;
   std::vector<std::size_t> chassis_of_, vertex_of_;
-  std::map<std::string, unsigned> bearers_;
+  std::map<std::string, unsigned> holders_;
   Picture picture_;
 };
 

@@ -572,7 +572,7 @@ int UmadPort::readable_fd() const {
 }
 std::uint32_t UmadPort::window_max() const {
   // umad2sim holds its only lock while it writes to ibsim's socket, and its reader needs that lock:
-  // when the sockets of both directions are full (about 170 MADs each, repetitions included) the
+  // when the sockets of both directions are full (about 170 MADs each, retries included) the
   // two processes wait for each other for ever.
   constexpr std::uint32_t kIbsimWindow = 64;
   return impl_->ibsim ? kIbsimWindow : 0;

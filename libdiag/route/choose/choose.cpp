@@ -92,7 +92,7 @@ Result<Routes> followed(Rerouter& rerouter, const fabric::Fabric& fabric,
   return rerouter.routes();
 }
 
-/// "routing engine ftree is taken, by ...": one line on all that were compared.
+/// "routing engine ftree is selected by ...": one line on all that were compared.
 std::string compared(const Choice& choice) {
   std::string all;
   std::size_t count = 0;
@@ -106,12 +106,12 @@ std::string compared(const Choice& choice) {
   }
   if (count < 2) return {};
   return fmt::format(
-      "routing engine {} is taken, by maximum load, contention of shifts and VLs: {}",
+      "routing engine {} is selected by maximum load, contention of shifts and VLs: {}",
       choice.routes.engine, all);
 }
 
 std::string sentence(const Tried& row) {
-  return "routing engine " + row.engine + (row.verdict ? " is refused: " : " does not fit: ") +
+  return "routing engine " + row.engine + (row.verdict ? " is rejected: " : " does not fit: ") +
          row.why;
 }
 

@@ -29,7 +29,7 @@ std::vector<LidRequest> lid_requests(const fabric::Fabric& fabric,
       r.port = {n, static_cast<std::uint8_t>(p)};
       r.guid = port.guid.value != 0 ? port.guid : nodes[n].guid;
       r.held = port.lid;
-      r.standing = has_lid;  // a saved LID is one in use
+      r.armed_or_active = has_lid;  // a saved LID is one in use
       r.lmc = has_lid ? port.lmc : std::uint8_t{0};
       if (!is_switch) r.lmc = lmc.value_or(r.lmc);
     }

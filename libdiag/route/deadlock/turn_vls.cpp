@@ -68,12 +68,13 @@ class TableWalker {
   /// The channel that s sends the LID by; kNoChannel when it has no entry.
   Channel next(SwitchIndex s, Lid lid) const { return by_port_[s * 256 + lfts_.at(s, lid)]; }
 
-  /// Empty when the LID is not reached.
+  /// Empty when the LID is not reached: tables of before may go round in circles by links of now.
   Path walk(SwitchIndex from, SwitchIndex to, Lid lid) const {
     Path path;
+    const std::size_t switches = by_port_.size() / 256;
     for (SwitchIndex s = from; s != to; s = channels_.to(path.back())) {
       const Channel channel = next(s, lid);
-      if (channel == kNoChannel) return {};
+      if (channel == kNoChannel || path.size() == switches) return {};
       path.push_back(channel);
     }
     return path;

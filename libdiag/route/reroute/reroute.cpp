@@ -190,21 +190,21 @@ std::optional<Routes> Rerouter::kept_by_engine(Request request, const tables::Li
 }
 
 std::optional<Difference> Rerouter::take_up(const fabric::Fabric& fabric,
-                                            const StandingRoutes& standing) {
+                                            const FoundRoutes& found) {
   const fabric::CompactGraph graph = state_->links.graph;
   Request request{&fabric, &graph, options_, nullptr, vls_};
-  if (standing.as_made) request.previous_sls = &standing.as_made->virtual_lanes.sls;
+  if (found.as_made) request.previous_sls = &found.as_made->virtual_lanes.sls;
   origin_.reset();
   std::unique_ptr<State> kept;
   if (engine_->candidates != nullptr) {
-    kept = taken_up(request, standing);
-  } else if (auto as_made = kept_as_made(request, standing)) {
+    kept = taken_up(request, found);
+  } else if (auto as_made = kept_as_made(request, found)) {
     kept = begun(request, graph, *std::move(as_made));
-  } else if (auto routes = kept_by_engine(request, standing.lfts, state_->routes)) {
+  } else if (auto routes = kept_by_engine(request, found.lfts, state_->routes)) {
     kept = begun(request, graph, *std::move(routes));
   }
   if (kept == nullptr) return std::nullopt;
-  auto change = difference(standing.lfts, kept->routes.lfts);
+  auto change = difference(found.lfts, kept->routes.lfts);
   if (change.entries.size() > entries_of(graph) / kMuch) return std::nullopt;
   state_ = std::move(kept);
   return change;
@@ -212,17 +212,17 @@ std::optional<Difference> Rerouter::take_up(const fabric::Fabric& fabric,
 
 /// By the order there was, else by that of the fresh routes. Null: too much would have to move.
 std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
-                                                    const StandingRoutes& standing) const {
+                                                    const FoundRoutes& found) const {
   if (!state_->follows()) return nullptr;
   std::vector<CandidateRule> rules;
-  if (standing.order != nullptr && state_->rule().by_order)
-    if (auto rule = state_->rule().by_order(*request.graph, standing.order))
+  if (found.order != nullptr && state_->rule().by_order)
+    if (auto rule = state_->rule().by_order(*request.graph, found.order))
       rules.push_back(*std::move(rule));
   rules.push_back(state_->rule());
   const std::uint64_t limit_of_fresh = state_->load_max();
   for (CandidateRule& rule : rules) {
     Routes routes = state_->routes;
-    routes.lfts = standing.lfts;
+    routes.lfts = found.lfts;
     routes.multicast.up_order = rule.up_order;
     auto state = std::make_unique<State>(request, *request.graph, std::move(routes));
     if (state->take_up(std::move(rule)) != std::size_t{0}) continue;
@@ -236,14 +236,14 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
 
 /// Of an engine that gives pairs SLs, each a VL of its own: all that is held, if that is proved.
 std::optional<Routes> Rerouter::kept_as_made(const Request& request,
-                                             const StandingRoutes& standing) const {
+                                             const FoundRoutes& found) const {
   const Routes& fresh = state_->routes;
-  if (!standing.as_made || fresh.virtual_lanes.trivial() ||
-      !fresh.virtual_lanes.sl_to_vl.uniform() || standing.as_made->vls_used > vls_)
+  if (!found.as_made || fresh.virtual_lanes.trivial() || !fresh.virtual_lanes.sl_to_vl.uniform() ||
+      found.as_made->vls_used > vls_)
     return std::nullopt;
-  Routes kept = *standing.as_made;
+  Routes kept = *found.as_made;
   kept.engine = fresh.engine;
-  kept.lfts = standing.lfts;
+  kept.lfts = found.lfts;
   kept.virtual_lanes.sl_to_vl = fresh.virtual_lanes.sl_to_vl;
   kept.promises_deadlock_freedom = fresh.promises_deadlock_freedom;
   if (!is_near(load_of(request, kept), load_of(request, fresh))) return std::nullopt;

@@ -36,7 +36,7 @@ struct Difference {
 };
 
 /// Routes that switches hold already, by the switch indexes of the graph at hand.
-struct StandingRoutes {
+struct FoundRoutes {
   tables::LinearTables lfts;
   /// What the tables do not show, as it was when they were made: SLs, VLs, how multicast trees keep
   /// clear of them. Its `lfts` are not looked at. Empty: that is not known.
@@ -64,7 +64,7 @@ class Rerouter {
   /// a tenth more than by the fresh routes, entries move until it does not. Where a quarter of all
   /// entries would change, the fresh routes stay, and there is nothing to return. The difference
   /// is to what is held. Precondition: adopt().
-  std::optional<Difference> take_up(const fabric::Fabric& fabric, const StandingRoutes& standing);
+  std::optional<Difference> take_up(const fabric::Fabric& fabric, const FoundRoutes& found);
 
   /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
   /// switches or LIDs came, went or moved, when cables were moved, or when the engine has no
@@ -100,8 +100,8 @@ class Rerouter {
   void leave(const fabric::CompactGraph& now);
   Difference return_to_origin(const Request& request);
   std::unique_ptr<State> reaching_more(const Request& request) const;
-  std::unique_ptr<State> taken_up(const Request& request, const StandingRoutes& standing) const;
-  std::optional<Routes> kept_as_made(const Request& request, const StandingRoutes& standing) const;
+  std::unique_ptr<State> taken_up(const Request& request, const FoundRoutes& found) const;
+  std::optional<Routes> kept_as_made(const Request& request, const FoundRoutes& found) const;
   std::optional<Routes> kept_by_engine(Request request, const tables::LinearTables& before,
                                        const Routes& fresh) const;
   const EngineEntry* engine_;

@@ -234,16 +234,4 @@ Transition plan_transition(const fabric::CompactGraph& graph, std::span<const Wr
   return rounds.take();
 }
 
-Transition plan_transition(const fabric::CompactGraph& graph, const tables::LinearTables& before,
-                           const tables::LinearTables& after) {
-  const std::size_t lids = std::max(before.lid_count(), after.lid_count());
-  std::vector<Write> held;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    for (std::size_t block = 0; block * kBlockSize < lids; ++block) {
-      const Write was = block_of(before, s, static_cast<std::uint16_t>(block));
-      if (was.ports != block_of(after, s, was.block).ports) held.push_back(was);
-    }
-  return plan_transition(graph, held, after);
-}
-
 }  // namespace ib::route

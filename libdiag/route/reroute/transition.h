@@ -34,9 +34,6 @@ struct Transition {
 Transition plan_transition(const fabric::CompactGraph& graph,
                            std::span<const Transition::Write> held,
                            const tables::LinearTables& after);
-/// The same from whole tables.
-Transition plan_transition(const fabric::CompactGraph& graph, const tables::LinearTables& before,
-                           const tables::LinearTables& after);
 
 /// The block of a table; past its end there is nothing.
 Transition::Write block_of(const tables::LinearTables& tables, fabric::SwitchIndex at,

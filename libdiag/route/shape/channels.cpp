@@ -136,18 +136,4 @@ void AcyclicDependencies::remove(Channel a, Channel b) {
   before_[b * channels().words() + rank / 64] &= ~(std::uint64_t{1} << (rank % 64));
 }
 
-bool AcyclicDependencies::add_all(std::span<const Dependency> dependencies) {
-  std::vector<Dependency> added;
-  for (const auto& [a, b] : dependencies) {
-    if (contains(a, b)) continue;
-    if (add(a, b)) {
-      added.emplace_back(a, b);
-      continue;
-    }
-    for (const auto& [x, y] : added) remove(x, y);
-    return false;
-  }
-  return true;
-}
-
 }  // namespace ib::route

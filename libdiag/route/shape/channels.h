@@ -112,8 +112,6 @@ class AcyclicDependencies {
   /// False, and nothing changes, when b already leads to a.
   bool add(Channel a, Channel b);
   void remove(Channel a, Channel b);
-  /// All of them or none.
-  bool add_all(std::span<const Dependency> dependencies);
   /// Where c stands: a dependency goes from a smaller to a larger number.
   std::uint32_t position(Channel c) const { return order_.position(c); }
   /// Channels that searches have met so far: what all this cost.

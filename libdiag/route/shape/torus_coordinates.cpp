@@ -42,7 +42,7 @@ class Layers {
     for (const auto& link : directions_.links)
       if (link.direction >= 0 && link.direction != d_) join(link.a, link.b);
     do {
-      if (auto sound = look_at_neighbours(); !sound) return tl::unexpected(sound.error());
+      if (auto sound = check_neighbours(); !sound) return tl::unexpected(sound.error());
     } while (join_pieces());
     return walk();
   }
@@ -56,7 +56,7 @@ class Layers {
   SwitchIndex layer_of(SwitchIndex s) { return joined_.find(s); }
   bool join(SwitchIndex a, SwitchIndex b) { return joined_.join(a, b); }
 
-  Result<void> look_at_neighbours() {
+  Result<void> check_neighbours() {
     layers_.clear();
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
       std::vector<SwitchIndex> next;

@@ -118,6 +118,58 @@ void TreePlaces::find_slots(const Request& request) {
   }
 }
 
+/// By leaf the part it belongs to when only switches up to a height are looked at, as the least
+/// GUID of a leaf in it; from the greatest height down.
+std::vector<std::vector<Guid>> TreePlaces::parts_of(const fabric::CompactGraph& graph,
+                                                    std::span<const SwitchIndex> leaves) const {
+  Groups parts(graph.switch_count());
+  std::vector<std::vector<Guid>> part_of(leaves.size());
+  for (std::uint32_t h = 0; h < slots.size(); ++h) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (const auto& arc : graph.arcs(s))
+        if (height[s] <= h && height[arc.to] <= h) parts.join(s, arc.to);
+    std::map<SwitchIndex, Guid> least;
+    for (SwitchIndex leaf : leaves) {
+      auto& guid = least.try_emplace(parts.find(leaf), graph.guid(leaf)).first->second;
+      guid = std::min(guid, graph.guid(leaf));
+    }
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      part_of[i].insert(part_of[i].begin(), least[parts.find(leaves[i])]);
+  }
+  return part_of;
+}
+
+/// Where each leaf is among all, parts with room for as many as the largest has; and the room.
+std::pair<std::vector<std::uint64_t>, std::uint64_t> TreePlaces::places_in_parts(
+    const fabric::CompactGraph& graph, std::span<const SwitchIndex> leaves) const {
+  const auto part_of = parts_of(graph, leaves);
+  std::vector<std::size_t> order(leaves.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return std::tuple(part_of[a], graph.guid(leaves[a])) <
+           std::tuple(part_of[b], graph.guid(leaves[b]));
+  });
+  // Indexes within the parts, from the lowest height to the highest; leaves may stand higher.
+  std::vector<std::uint64_t> index_of(leaves.size(), 0);
+  std::uint64_t size = 1;
+  for (std::size_t level = slots.size(); level-- > 0;) {  // part_of[...][level]: fine to coarse
+    std::uint64_t most = 0, index = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto& own = part_of[order[i]];
+      const auto same = [&](std::size_t upto) {
+        return i > 0 && std::equal(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(upto),
+                                   part_of[order[i - 1]].begin());
+      };
+      // A new finer part takes the next index; a new part of this level starts from 0.
+      index = !same(level) ? 0 : same(level + 1) ? index : index + 1;
+      index_of[order[i]] += index * size;
+      most = std::max(most, index + 1);
+    }
+    size *= std::max<std::uint64_t>(most, 1);
+  }
+  return {std::move(index_of), size};
+}
+
 /// Leaves of one pod follow each other, and so on up: they are sorted by the parts they belong to
 /// when only switches up to a height are looked at, each part with room for as many as the largest
 /// has, and each leaf with room for as many CAs.
@@ -151,48 +203,7 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
     leaves.push_back(leaf);
   }
 
-  // Part of each leaf by height, as the least GUID of a leaf in it.
-  Groups parts(graph.switch_count());
-  std::vector<std::vector<Guid>> part_of(leaves.size());
-  for (std::uint32_t h = 0; h < slots.size(); ++h) {
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-      for (const auto& arc : graph.arcs(s))
-        if (height[s] <= h && height[arc.to] <= h) parts.join(s, arc.to);
-    std::map<SwitchIndex, Guid> least;
-    for (SwitchIndex leaf : leaves) {
-      auto& guid = least.try_emplace(parts.find(leaf), graph.guid(leaf)).first->second;
-      guid = std::min(guid, graph.guid(leaf));
-    }
-    for (std::size_t i = 0; i < leaves.size(); ++i)
-      part_of[i].insert(part_of[i].begin(), least[parts.find(leaves[i])]);
-  }
-  std::vector<std::size_t> order(leaves.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return std::tuple(part_of[a], graph.guid(leaves[a])) <
-           std::tuple(part_of[b], graph.guid(leaves[b]));
-  });
-
-  // Indexes within the parts, from the lowest height to the highest; leaves may stand higher.
-  std::vector<std::uint64_t> index_of(leaves.size(), 0);
-  std::uint64_t size = 1;
-  const std::size_t depth = slots.size();
-  for (std::size_t level = depth; level-- > 0;) {  // part_of[...][level]: from fine to coarse
-    std::uint64_t most = 0, index = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto& own = part_of[order[i]];
-      const auto same = [&](std::size_t upto) {
-        return i > 0 && std::equal(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(upto),
-                                   part_of[order[i - 1]].begin());
-      };
-      // A new finer part takes the next index; a new part of this level starts from 0.
-      index = !same(level) ? 0 : same(level + 1) ? index : index + 1;
-      index_of[order[i]] += index * size;
-      most = std::max(most, index + 1);
-    }
-    size *= std::max<std::uint64_t>(most, 1);
-  }
-
+  const auto [index_of, size] = places_in_parts(graph, leaves);
   std::map<SwitchIndex, std::uint64_t> index, next;
   for (std::size_t i = 0; i < leaves.size(); ++i) index[leaves[i]] = index_of[i];
   std::uint64_t other = 0;

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "libdiag/route/shape/ranks.h"
@@ -41,6 +43,10 @@ struct TreePlaces {
  private:
   void find_slots(const Request& request);
   void number_columns(const Request& request, const Targets& targets);
+  std::vector<std::vector<Guid>> parts_of(const fabric::CompactGraph& graph,
+                                          std::span<const fabric::SwitchIndex> leaves) const;
+  std::pair<std::vector<std::uint64_t>, std::uint64_t> places_in_parts(
+      const fabric::CompactGraph& graph, std::span<const fabric::SwitchIndex> leaves) const;
 
   std::uint32_t siblings_{1};  // LIDs of one end port, at most
 };

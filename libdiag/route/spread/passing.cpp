@@ -11,7 +11,7 @@ using fabric::SwitchIndex;
 void Passing::begin(std::span<const Target> batch) {
   constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
   batch_ = batch;
-  std::fill_n(written_.begin(), lane_ * batch.size(), std::uint8_t{0});
+  std::fill_n(written_.begin(), stride_ * batch.size(), std::uint8_t{0});
   std::size_t words = 0;
   for (std::size_t b = 0; b < batch.size(); ++b) {
     const std::size_t columns = batch[b].columns();
@@ -35,7 +35,7 @@ void Passing::begin(std::span<const Target> batch) {
 std::array<std::uint64_t, Passing::kAtOnce> Passing::written_of(SwitchIndex first) const {
   std::array<std::uint64_t, kAtOnce> bits{};
   for (std::size_t b = 0; b < batch_.size(); ++b) {
-    const std::uint8_t* at = written_.data() + b * lane_ + first;
+    const std::uint8_t* at = written_.data() + b * stride_ + first;
     std::uint64_t any;
     std::memcpy(&any, at, sizeof any);
     for (std::size_t i = 0; any != 0 && i < kAtOnce; ++i) bits[i] |= std::uint64_t{at[i]} << b;
@@ -44,7 +44,7 @@ std::array<std::uint64_t, Passing::kAtOnce> Passing::written_of(SwitchIndex firs
 }
 
 void Passing::write_own(SwitchIndex s, std::size_t b) {
-  written_[b * lane_ + s] = 1;
+  written_[b * stride_ + s] = 1;
   std::uint64_t* at = cell(s, b);
   std::fill_n(at, layout_[b].masks, std::uint64_t{0});
   const std::uint32_t own = targets_.sources(s);

@@ -26,13 +26,13 @@ class Passing {
   Passing(const Targets& targets, std::size_t switches)
       : targets_(targets),
         switches_(switches),
-        lane_((switches + kAtOnce - 1) / kAtOnce * kAtOnce),
-        written_(lane_ * tables::kTargetsPerBatch, 0) {}
+        stride_((switches + kAtOnce - 1) / kAtOnce * kAtOnce),
+        written_(stride_ * tables::kTargetsPerBatch, 0) {}
 
   /// The next batch: nothing is written.
   void begin(std::span<const Target> batch);
 
-  bool is_written(fabric::SwitchIndex s, std::size_t b) const { return written_[b * lane_ + s]; }
+  bool is_written(fabric::SwitchIndex s, std::size_t b) const { return written_[b * stride_ + s]; }
   /// is_written() of kAtOnce switches from `first` on, which is a multiple of it: a bit a target.
   static constexpr std::size_t kAtOnce = 8;
   std::array<std::uint64_t, kAtOnce> written_of(fabric::SwitchIndex first) const;
@@ -77,8 +77,8 @@ class Passing {
 
   const Targets& targets_;
   std::size_t switches_;
-  std::size_t lane_;                   // of switches, in written_
-  std::vector<std::uint8_t> written_;  // [target * lane_ + switch]
+  std::size_t stride_;                 // of switches, in written_
+  std::vector<std::uint8_t> written_;  // [target * stride_ + switch]
   std::span<const Target> batch_;
   std::array<Layout, tables::kTargetsPerBatch> layout_{};
   std::unique_ptr<std::byte[]> room_;

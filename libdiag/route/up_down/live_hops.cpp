@@ -21,7 +21,7 @@ class OneTarget {
  public:
   OneTarget(const LiveLinks& links, const std::vector<std::uint8_t>& lengths,
             std::vector<std::uint64_t>& arcs)
-      : links_(links), lengths_(lengths), arcs_(arcs), looked_(links.graph.switch_count(), 0) {}
+      : links_(links), lengths_(lengths), arcs_(arcs), touched_(links.graph.switch_count(), 0) {}
 
   /// Arcs that were lost are no candidates any more; `hops` are still those of before.
   void follow(std::size_t target, std::span<std::uint32_t> hops,
@@ -36,11 +36,11 @@ class OneTarget {
         const std::uint32_t in = links_.reverse[a];
         if ((arcs_[in] & bit_) == 0) return;
         arcs_[in] &= ~bit_;
-        look(links_.arc(a).to).lost = true;
+        touched(links_.arc(a).to).lost = true;
         take_off(links_.arc(a).to);
       });
     settle();
-    for (Looked& at : list_) {
+    for (Touched& at : list_) {
       const bool way = choose(at);
       if (at.lost || (!at.had && way))
         changes.push_back({at.s, static_cast<std::uint16_t>(target), way, hops_[at.s]});
@@ -50,7 +50,7 @@ class OneTarget {
   }
 
  private:
-  struct Looked {
+  struct Touched {
     SwitchIndex s{};
     bool had{};   // a way
     bool lost{};  // a candidate
@@ -71,12 +71,12 @@ class OneTarget {
     return there == kFar ? kFar : there + length(a);
   }
 
-  Looked& look(SwitchIndex s) {
-    if (looked_[s] / kRound != round_) {
-      looked_[s] = round_ * kRound + list_.size();
+  Touched& touched(SwitchIndex s) {
+    if (touched_[s] / kRound != round_) {
+      touched_[s] = round_ * kRound + list_.size();
       list_.push_back({s, hops_[s] != kFar, false});
     }
-    return list_[looked_[s] % kRound];
+    return list_[touched_[s] % kRound];
   }
 
   /// Takes a switch off when it has no candidate left.
@@ -85,7 +85,7 @@ class OneTarget {
     const auto words = std::span(arcs_).subspan(links_.first(s), links_.graph.arcs(s).size());
     if (std::any_of(words.begin(), words.end(), [&](auto word) { return (word & bit_) != 0; }))
       return;
-    look(s).lost = true;
+    touched(s).lost = true;
     hops_[s] = kFar;
     cut_off_.push_back(s);
   }
@@ -101,7 +101,7 @@ class OneTarget {
       const auto [hops, s] = queue_.top();
       queue_.pop();
       if (hops >= hops_[s]) continue;
-      look(s);
+      touched(s);
       hops_[s] = hops;
       each_arc(s, [&](std::uint32_t a) { offer(links_.reverse[a]); });
     }
@@ -115,7 +115,7 @@ class OneTarget {
   }
 
   /// Candidates of a switch from its hops and those of its neighbours.
-  bool choose(Looked& at) {
+  bool choose(Touched& at) {
     bool way = false;
     each_arc(at.s, [&](std::uint32_t a) {
       const bool is = hops_[at.s] != kFar && over(a) == hops_[at.s];
@@ -134,8 +134,8 @@ class OneTarget {
   std::span<std::uint32_t> hops_;
   std::uint64_t bit_{};
   std::uint64_t round_{0};
-  std::vector<std::uint64_t> looked_;  // by switch: when last, and its place in list_
-  std::vector<Looked> list_;
+  std::vector<std::uint64_t> touched_;  // by switch: when last, and its place in list_
+  std::vector<Touched> list_;
   std::vector<SwitchIndex> cut_off_;
   using Queue = std::pair<std::uint32_t, SwitchIndex>;
   std::priority_queue<Queue, std::vector<Queue>, std::greater<>> queue_;

@@ -259,7 +259,7 @@ class WayFinder {
       }
       const Lid lid = lid_of_tree(target, i);
       choose(target.leaf, fan, lids[i], tree, [&](SwitchIndex s, const Fan::Candidate& candidate) {
-        return (stands(s, candidate.arc, lid) ? 0 : kMove) +
+        return (is_kept(s, candidate.arc, lid) ? 0 : kMove) +
                overlap(s, candidate, ways, first + i, siblings[i]) *
                    price_of_overlap(s, candidate.arc, lids[i]) / 2;
       });
@@ -343,7 +343,7 @@ class WayFinder {
 
   /// True when there is nothing to keep, or `arc` is what the previous tables use; where LIDs that
   /// share a tree are spread over parallel links, any of those.
-  bool stands(SwitchIndex s, std::uint32_t arc, Lid lid) const {
+  bool is_kept(SwitchIndex s, std::uint32_t arc, Lid lid) const {
     if (previous_ == nullptr || lid == kNoLid || s >= previous_->switch_count()) return true;
     const auto arcs = graph_.arcs(s);
     const auto& a = arcs[arc - graph_.arc_index(s, 0)];

@@ -97,7 +97,7 @@ struct PortRecord {
   void resume(ib::Instant now, std::span<const StoredWindow> stored, const Windows& windows);
   /// The window that runs; those before it, too, where the store cannot have them.
   std::vector<StoredWindow> to_store(const Windows& windows);
-  /// As PortTotals::forget(): windows begin anew, too.
+  /// As PortTotals::forget(): windows begin again, too.
   void forget(ib::Instant now, const Windows& windows, RecordNews& news);
   /// Nobody counts any more: what is above its threshold is told as below.
   void give_up(const Windows& windows, RecordNews& news);

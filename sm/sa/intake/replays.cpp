@@ -109,7 +109,7 @@ void Replays::fetch(const Packet& request) const {
   log_of(key).fetch(key.tag);
 }
 
-Replays::Seen Replays::look(ib::Instant now, const Packet& request) {
+Replays::Seen Replays::find(ib::Instant now, const Packet& request) {
   expire(now);
   auto& [asked, is_in_log] = looked_at_;
   asked.key = key_of(request);

@@ -44,8 +44,8 @@ class Replays {
     UnderWay,  // its answer will come
     Answered   // answer() has it
   };
-  Seen look(ib::Instant now, const ib::mad::Packet& request);
-  /// look() will be asked of `request` soon: begins to fetch what it needs, so that it need not
+  Seen find(ib::Instant now, const ib::mad::Packet& request);
+  /// find() will be asked of `request` soon: begins to fetch what it needs, so that it need not
   /// wait for memory.
   void fetch(const ib::mad::Packet& request) const;
   /// The answer given before, addressed to the sender of `request`.
@@ -53,7 +53,7 @@ class Replays {
   /// The first segment of a message that was answered already: what its sender lacks.
   std::optional<ib::mad::Packet> answer_to_first_segment(const ib::mad::Packet& segment) const;
 
-  /// The request of which look() has just said Never is served from now on; one end() or forget()
+  /// The request of which find() has just said Never is served from now on; one end() or forget()
   /// follows.
   void begin();
   /// It was answered, once and for all.
@@ -99,7 +99,7 @@ class Replays {
   struct {
     UnderWay::Request request;
     bool is_in_log{};
-  } looked_at_;  // by the last look(), where it said Never
+  } looked_at_;  // by the last find(), where it said Never
   AnswerLog reads_, writes_;
   std::unordered_map<std::uint64_t, RequestKey> latest_;  // answered write, by subject
 };

@@ -13,17 +13,17 @@ std::optional<Searches::Search> Searches::step() {
   if (searches_.empty()) return std::nullopt;
   Search search = std::move(searches_.front());
   searches_.pop_front();
-  if (look_on(search, kCandidatesPerStep)) return search;
+  if (continue_search(search, kCandidatesPerStep)) return search;
   searches_.push_back(std::move(search));
   return std::nullopt;
 }
 
-bool look_on(Searches::Search& search, std::size_t candidates) {
+bool continue_search(Searches::Search& search, std::size_t candidates) {
   RecordSource& source = *search.source;
   while (search.found.size() < search.bytes_max) {
     const auto before = search.found.size();
     search.found.resize(before + source.record_bytes());
-    const auto what = source.look(search.found.data() + before, candidates);
+    const auto what = source.next_among(search.found.data() + before, candidates);
     if (what == RecordSource::Found::Record) continue;
     search.found.resize(before);
     search.at_end = what == RecordSource::Found::Nothing;

@@ -41,6 +41,6 @@ class Searches {
 };
 
 /// Looks at `candidates` at most; true when the search is done.
-bool look_on(Searches::Search& search, std::size_t candidates);
+bool continue_search(Searches::Search& search, std::size_t candidates);
 
 }  // namespace sm::sa

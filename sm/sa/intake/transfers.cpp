@@ -222,7 +222,7 @@ bool Transfers::provide(Transfer& t, std::size_t& candidates) {
   while (carry.source && carry.left() < kAhead) {
     const auto before = carry.bytes.size();
     carry.bytes.resize(before + carry.source->record_bytes());
-    const auto what = carry.source->look(carry.bytes.data() + before, candidates);
+    const auto what = carry.source->next_among(carry.bytes.data() + before, candidates);
     if (what == RecordSource::Found::Record) continue;
     carry.bytes.resize(before);
     if (what == RecordSource::Found::NotYet) return false;

@@ -44,7 +44,7 @@ bool bears_another_gid(const World& world, const ib::mad::Packet& request) {
   if (!request.address.grh) return false;
   const auto& gid = request.address.grh->gid;
   if (gid.prefix() != world.snapshot().subnet_prefix) return false;
-  const auto* owner = world.bearer(gid.guid());
+  const auto* owner = world.holder(gid.guid());
   return owner != nullptr && !owner->owns(request.address.lid);
 }
 

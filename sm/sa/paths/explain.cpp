@@ -35,13 +35,13 @@ std::string intervals_text(const policy::Intervals<T>& intervals) {
   return text;
 }
 
-const char* standing_text(Standing standing) {
-  switch (standing) {
-    case Standing::None:
+const char* membership_text(Membership membership) {
+  switch (membership) {
+    case Membership::None:
       return "no member";
-    case Standing::Limited:
+    case Membership::Limited:
       return "a limited member";
-    case Standing::Full:
+    case Membership::Full:
       return "a full member";
   }
   return "";
@@ -123,13 +123,13 @@ class Explainer {
     return partition_ != nullptr;
   }
   std::string no_partition(std::uint16_t base) const {
-    const auto standing = [&](const EndPort& port) {
+    const auto membership = [&](const EndPort& port) {
       for (const auto& p : policy_.partitions)
-        if (p.base == base) return standing_text(p.of(port));
-      return standing_text(Standing::None);
+        if (p.base == base) return membership_text(p.of(port));
+      return membership_text(Membership::None);
     };
     return fmt::format("P_Key 0x{:04x} does not join them: the source is {}, the destination {}",
-                       base, standing(from_), standing(to_));
+                       base, membership(from_), membership(to_));
   }
 
   void choose() {
@@ -142,7 +142,7 @@ class Explainer {
       mask |= bit(path_bit::kServiceIdHigh) | bit(path_bit::kServiceIdLow);
     }
     if (traffic_.p_key) {
-      const bool full = partition_->of(from_) == Standing::Full;
+      const bool full = partition_->of(from_) == Membership::Full;
       wanted.p_key = ib::PKey{static_cast<std::uint16_t>(*traffic_.p_key | (full ? 0x8000U : 0U))};
       mask |= bit(path_bit::kPKey);
     }
@@ -163,7 +163,7 @@ class Explainer {
                                 : fmt::format("the first of {} that join them", joined);
     say("P_Key", fmt::format("0x{:04x}", out_.path->p_key.value),
         fmt::format("partition '{}', {}; the source is {}, the destination {}", name, why,
-                    standing_text(partition_->of(from_)), standing_text(partition_->of(to_))));
+                    membership_text(partition_->of(from_)), membership_text(partition_->of(to_))));
   }
 
   /// In the order of PathChoice.

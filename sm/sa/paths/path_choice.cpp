@@ -213,7 +213,7 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
   p.p_key = has(path_bit::kPKey)
                 ? wanted_.p_key
                 : ib::PKey{static_cast<std::uint16_t>(
-                      partition->base | (partition->of(from) == Standing::Full ? 0x8000U : 0U))};
+                      partition->base | (partition->of(from) == Membership::Full ? 0x8000U : 0U))};
   p.sl = *sl;
   p.mtu_selector = p.rate_selector = p.packet_life_selector = Selector::Exactly;
   p.mtu = mtu;

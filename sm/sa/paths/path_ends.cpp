@@ -24,7 +24,7 @@ FoundEnd with_lid(const World& world, PathEnd end, const std::optional<Lid>& lid
 FoundEnd find_here(const World& world, const NamedEnd& named) {
   PathEnd end;
   if (named.gid) {
-    end.port = world.bearer(named.gid->guid());
+    end.port = world.holder(named.gid->guid());
     if (end.port == nullptr) return std::uint16_t{0};
     end.asked_gid = named.gid;
   }

@@ -5,7 +5,7 @@
 
 namespace sm::sa {
 
-RecordSource::Found RecordSource::look(std::byte* record, std::size_t& candidates) {
+RecordSource::Found RecordSource::next_among(std::byte* record, std::size_t& candidates) {
   std::size_t looked_at = 0;
   const auto what = search(record, std::min(candidates, kCandidatesMax - in_vain_), looked_at);
   candidates -= looked_at;
@@ -17,7 +17,7 @@ RecordSource::Found RecordSource::look(std::byte* record, std::size_t& candidate
 
 bool RecordSource::next(std::byte* record) {
   std::size_t candidates = kCandidatesMax;
-  return look(record, candidates) == Found::Record;
+  return next_among(record, candidates) == Found::Record;
 }
 
 }  // namespace sm::sa

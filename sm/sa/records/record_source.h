@@ -43,7 +43,7 @@ class RecordSource {
   enum class Found { Record, Nothing, NotYet };
   /// Writes the next record (record_bytes(), padding zeroed), if it is found among the next
   /// `candidates`, from which those looked at are taken off. Nothing: there is no more.
-  Found look(std::byte* record, std::size_t& candidates);
+  Found next_among(std::byte* record, std::size_t& candidates);
   /// The same with all patience there is; false at the end.
   bool next(std::byte* record);
   /// The end came because kCandidatesMax was reached.

@@ -15,7 +15,7 @@ class SubnetManagerSource final : public RecordSource {
   SubnetManagerSource(const World& world, const Query& query)
       : RecordSource(ib::wire::LayoutOf<SmInfoRecord>::kBytes),
         paths_(world.paths),
-        holdings_(world.holdings),
+        device_state_(world.device_state),
         policy_(world.policy),
         query_(query),
         wanted_(ib::wire::decode<SmInfoRecord>(query.wanted.data())) {}
@@ -23,11 +23,11 @@ class SubnetManagerSource final : public RecordSource {
  private:
   /// This one first.
   Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
-    const auto& others = holdings_->other_sms;
+    const auto& others = device_state_->other_sms;
     while (at_ <= others.size()) {
       if (looked_at == most) return Found::NotYet;
       ++looked_at;
-      const SmInfo& info = at_ == 0 ? holdings_->own_sm : others[at_ - 1];
+      const SmInfo& info = at_ == 0 ? device_state_->own_sm : others[at_ - 1];
       ++at_;
       if (give(info, record)) return Found::Record;
     }
@@ -47,7 +47,7 @@ class SubnetManagerSource final : public RecordSource {
   }
 
   std::shared_ptr<const Paths> paths_;
-  DeviceStatePtr holdings_;
+  DeviceStatePtr device_state_;
   const Policy& policy_;
   Query query_;
   SmInfoRecord wanted_;

@@ -48,7 +48,7 @@ class LinearTableSource final : public PortWalk<LinearFdtRecord, &LinearFdtRecor
     return {kOne, blocks.narrowed(is_named(kBlockBit), wanted().block)};
   }
   bool make(const EndPort& owner, unsigned, unsigned block, LinearFdtRecord& r) const override {
-    const auto* held = holdings().tables->forwarding(node_of(owner).guid);
+    const auto* held = device_state().tables->forwarding(node_of(owner).guid);
     if (held == nullptr || !held->knows_lft_block(block)) return false;
     r.lid = owner.lid;
     r.block = static_cast<std::uint16_t>(block);
@@ -69,9 +69,10 @@ class MulticastTableSource final : public PortWalk<MulticastFdtRecord, &Multicas
   Grid grid(const EndPort& owner) const override {
     const auto& node = node_of(owner);
     const auto& info = snapshot().observed->nodes[owner.port.node].switch_info;
-    if (!holdings().multicast || holdings().multicast->empty() || !node.is_switch() || !info)
+    if (!device_state().multicast || device_state().multicast->empty() || !node.is_switch() ||
+        !info)
       return {};
-    const unsigned last = holdings().multicast->rbegin()->first.value;
+    const unsigned last = device_state().multicast->rbegin()->first.value;
     const std::size_t in_use = (last - ib::kLidMulticastMin.value) / kMlidsInBlock + 1;
     const std::size_t most = info->multicast_fdb_cap / kMlidsInBlock;
     const Range blocks{0, static_cast<unsigned>(std::min(in_use, most))};
@@ -81,7 +82,7 @@ class MulticastTableSource final : public PortWalk<MulticastFdtRecord, &Multicas
   }
   bool make(const EndPort& owner, unsigned position, unsigned block,
             MulticastFdtRecord& r) const override {
-    const auto* held = holdings().tables->forwarding(node_of(owner).guid);
+    const auto* held = device_state().tables->forwarding(node_of(owner).guid);
     if (held == nullptr) return false;
     const auto at =
         held->mft.find({static_cast<std::uint16_t>(block), static_cast<std::uint8_t>(position)});

@@ -79,7 +79,7 @@ class PortWalk : public RecordSource {
   PortWalk(const World& world, const Query& query, std::uint64_t judged_apart = 0)
       : RecordSource(ib::wire::LayoutOf<Record>::kBytes),
         paths_(world.paths),
-        holdings_(world.holdings),
+        device_state_(world.device_state),
         policy_(world.policy),
         query_(query),
         wanted_(ib::wire::decode<Record>(query.wanted.data())),
@@ -107,7 +107,7 @@ class PortWalk : public RecordSource {
 
   const Paths& paths() const { return *paths_; }
   const Snapshot& snapshot() const { return paths_->snapshot(); }
-  const DeviceState& holdings() const { return *holdings_; }
+  const DeviceState& device_state() const { return *device_state_; }
   const Policy& policy() const { return policy_; }
   const Query& query() const { return query_; }
   const Record& wanted() const { return wanted_; }
@@ -132,7 +132,7 @@ class PortWalk : public RecordSource {
   /// nullptr: not known.
   const device::Block* held(const EndPort& owner, const device::TableKind& kind,
                             device::Slot slot) const {
-    return holdings_->tables->held(kind, node_of(owner).guid, slot);
+    return device_state_->tables->held(kind, node_of(owner).guid, slot);
   }
 
  private:
@@ -146,7 +146,7 @@ class PortWalk : public RecordSource {
   }
 
   std::shared_ptr<const Paths> paths_;
-  DeviceStatePtr holdings_;
+  DeviceStatePtr device_state_;
   const Policy& policy_;
   Query query_;
   Record wanted_;

@@ -213,7 +213,7 @@ std::vector<Aliases::Key> emptied(const World& world) {
     if (!port) continue;
     const device::Slot slot{port->port, 0, static_cast<std::uint16_t>(place.second / kPerBlock)};
     const auto* block =
-        world.holdings->tables->held(device::kGuidInfo, fabric.node(port->node).guid, slot);
+        world.device_state->tables->held(device::kGuidInfo, fabric.node(port->node).guid, slot);
     if (block == nullptr) continue;
     const auto held = ib::wire::decode<ib::wire::GuidInfo>(block->data());
     if (held.guid[place.second % kPerBlock].value == 0) places.push_back(place);

@@ -122,7 +122,7 @@ class Rules {
     m_.requester = request.requester.port;
     const auto prefix = world.snapshot().subnet_prefix;
     m_.port_gid = Gid::from(prefix, m_.record.port_gid.guid());
-    m_.port = world.bearer(m_.port_gid.guid());
+    m_.port = world.holder(m_.port_gid.guid());
   }
 
   Outcome join() const {

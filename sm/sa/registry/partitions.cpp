@@ -27,7 +27,7 @@ std::vector<Partition> partitions_of(const Paths& paths) {
   std::unordered_map<std::uint16_t, std::size_t> by_key;
   for (const policy::Partition& partition : policy.partitions.all) {
     by_key.emplace(partition.p_key, out.size());
-    out.push_back({partition.p_key, Standing::None, {}, partition.sl});
+    out.push_back({partition.p_key, Membership::None, {}, partition.sl});
   }
   std::vector<policy::EndPortFacts> facts;
   for (const EndPort& port : paths.end_ports()) {
@@ -37,10 +37,10 @@ std::vector<Partition> partitions_of(const Paths& paths) {
   const auto keys = policy.keys_of(facts);
   for (std::size_t i = 0; i < facts.size(); ++i)
     for (const policy::PortPartition& key : keys[i]) {
-      Standing& standing = out[by_key.at(key.p_key.base())].members[facts[i].guid];
+      Membership& membership = out[by_key.at(key.p_key.base())].members[facts[i].guid];
       // With both memberships a port may do all that the full one allows.
-      if (standing != Standing::Full)
-        standing = (key.p_key.value & kFullBit) != 0 ? Standing::Full : Standing::Limited;
+      if (membership != Membership::Full)
+        membership = (key.p_key.value & kFullBit) != 0 ? Membership::Full : Membership::Limited;
     }
   return out;
 }
@@ -91,7 +91,7 @@ Change regroup(const World& world) {
   std::vector<MemberOf> leave;
   for (const auto& [mgid, group] : groups)
     for (const auto& member : group.members) {
-      const EndPort* port = world.bearer(member.port_gid.guid());
+      const EndPort* port = world.holder(member.port_gid.guid());
       if (port != nullptr && !world.policy.holds(*port, group.values.p_key))
         leave.push_back({mgid, member.port_gid});
     }

@@ -61,8 +61,8 @@ bool is_router_alias(Guid guid) {
 Change bring_router_aliases(const World& world) {
   if (world.router_aliases == RouterAliases::Leave) return {};
   auto wanted = wanted_aliases(world);
-  std::map<Guid, Aliases::Key> bearers;
-  for (const auto& [place, guid] : wanted) bearers.emplace(guid, place);
+  std::map<Guid, Aliases::Key> holders;
+  for (const auto& [place, guid] : wanted) holders.emplace(guid, place);
   const bool is_made = world.router_aliases == RouterAliases::Make;
   std::vector<store::AliasGuid> batch;
   std::vector<ib::Gid> gone;
@@ -75,7 +75,7 @@ Change bring_router_aliases(const World& world) {
     }
     // Of a port that is away it stays, for as long as nobody else has the LID.
     const bool is_away = world.paths->find(place.first) == nullptr;
-    if (is_made && is_away && !bearers.contains(guid)) continue;
+    if (is_made && is_away && !holders.contains(guid)) continue;
     gone.push_back(ib::Gid::from(world.snapshot().subnet_prefix, guid));
     if (here == wanted.end()) batch.push_back({place.first, place.second, Guid{}});
   }

@@ -73,7 +73,7 @@ Refusal check_origin(const World& world, const WriteRequest& request, const Serv
           status::kSaInvalidGid,
           fmt::format("the subnet prefix of ServiceGID is not that of this subnet, 0x{:016x}",
                       world.snapshot().subnet_prefix));
-    at = world.bearer(r.service_gid.guid());
+    at = world.holder(r.service_gid.guid());
     if (at == nullptr && !request.requester.trusted)
       return refuse(status::kSaReqInvalid, "ServiceGID is no port's, and no alias of one");
   }
@@ -93,7 +93,7 @@ Refusal check_origin(const World& world, const WriteRequest& request, const Serv
 
 bool owns_gid(const World& world, const EndPort& port, const ib::Gid& gid) {
   if (gid.is_multicast()) return is_member(world, gid, port);
-  const auto* at = world.bearer(gid.guid());
+  const auto* at = world.holder(gid.guid());
   return at != nullptr && at->port == port.port;
 }
 

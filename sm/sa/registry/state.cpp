@@ -24,10 +24,10 @@ store::Contents State::contents() const {
 
 std::int64_t State::next_expiry() const {
   std::int64_t next = store::Service::kNeverExpires;
-  const auto look = [&](const auto& kind) {
+  const auto visit = [&](const auto& kind) {
     if constexpr (Ends<decltype(kind)>) next = std::min(next, kind.next_expiry());
   };
-  std::apply([&](const auto&... kind) { (look(kind), ...); }, kinds());
+  std::apply([&](const auto&... kind) { (visit(kind), ...); }, kinds());
   return next;
 }
 

@@ -23,7 +23,7 @@ Refusal why_not(const World& world, const EndPort& port, const InformInfo& info)
       return {status::kSaInvalidGid,
               fmt::format("the prefix of the GID {} is not that of this subnet, 0x{:016x}",
                           to_string(info.gid), world.snapshot().subnet_prefix)};
-    const auto* at = world.bearer(info.gid.guid());
+    const auto* at = world.holder(info.gid.guid());
     if (at == nullptr) return invalid(fmt::format("no port has the GID {}", to_string(info.gid)));
     if (!world.policy.share(port, *at))
       return invalid(fmt::format("it shares no partition with {}", to_string(info.gid)));

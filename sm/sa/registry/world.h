@@ -20,7 +20,7 @@ struct World {
   const State& state;                  // both live as long as any query
   const Policy& policy;
   Quotas quotas{};
-  DeviceStatePtr holdings{std::make_shared<const DeviceState>()};  // never null
+  DeviceStatePtr device_state{std::make_shared<const DeviceState>()};  // never null
   std::uint8_t sm_assigned_guid{};  // of alias GUIDs that are made here
   bool key_is_secret{false};        // the SA key is not the one that everybody knows
   RouterAliases router_aliases{RouterAliases::Leave};
@@ -31,7 +31,7 @@ struct World {
     return prefix == ib::kDefaultSubnetPrefix || prefix == snapshot().subnet_prefix;
   }
   /// The port that has this GUID, be it an alias; nullptr: none has.
-  const EndPort* bearer(ib::Guid guid) const {
+  const EndPort* holder(ib::Guid guid) const {
     if (const auto* port = paths->find(guid)) return port;
     const ib::Guid owner = state.aliases.port_of(guid);
     return owner == ib::Guid{} ? nullptr : paths->find(owner);

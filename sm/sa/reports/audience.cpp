@@ -54,7 +54,7 @@ bool may_hear(const World& world, const Subscription& subscription, const Event&
   if (security && !trusted) return false;
   if (event.p_key.base() != 0) return world.policy.holds(*port, event.p_key);
   const auto about = is_gid_notice(notice) ? subject_of(notice) : event.issuer_gid;
-  const auto* source = world.bearer(about.guid());
+  const auto* source = world.holder(about.guid());
   return source == nullptr || world.policy.share(*port, *source);
 }
 

@@ -36,7 +36,7 @@ struct ReportOptions {
 
 struct ReportCounters {
   std::uint64_t notices{}, notices_dropped{};  // dropped: the inbox was full
-  std::uint64_t sent{}, answered{}, failed{};  // reports; sent counts no repetitions
+  std::uint64_t sent{}, answered{}, failed{};  // reports; sent counts no retries
   std::uint64_t dropped{};                     // a queue was full
   std::uint64_t dead{};                        // subscribers given up
 };

@@ -4,8 +4,9 @@
 namespace sm::sa {
 namespace {
 
-bool joined(Standing a, Standing b) {
-  return a != Standing::None && b != Standing::None && (a == Standing::Full || b == Standing::Full);
+bool joined(Membership a, Membership b) {
+  return a != Membership::None && b != Membership::None &&
+         (a == Membership::Full || b == Membership::Full);
 }
 
 }  // namespace
@@ -14,7 +15,7 @@ bool Partition::joins(const EndPort& a, const EndPort& b) const { return joined(
 
 bool Policy::holds(const EndPort& port, ib::PKey p_key) const {
   for (const auto& partition : partitions)
-    if (partition.base == p_key.base()) return partition.of(port) != Standing::None;
+    if (partition.base == p_key.base()) return partition.of(port) != Membership::None;
   return false;
 }
 

@@ -20,15 +20,15 @@
 
 namespace sm::sa {
 
-enum class Standing : std::uint8_t { None, Limited, Full };
+enum class Membership : std::uint8_t { None, Limited, Full };
 
 struct Partition {
   std::uint16_t base{ib::kDefaultPKey.base()};  // P_Key without the membership bit
-  Standing others{Standing::None};              // of ports that are not named
-  std::unordered_map<ib::Guid, Standing> members;
+  Membership others{Membership::None};          // of ports that are not named
+  std::unordered_map<ib::Guid, Membership> members;
   std::optional<ib::Sl> sl;
 
-  Standing of(const EndPort& port) const {
+  Membership of(const EndPort& port) const {
     const auto named = members.find(port.guid);
     return named == members.end() ? others : named->second;
   }
@@ -53,7 +53,7 @@ struct RouterPaths {
 
 struct Policy {
   /// The first that two ports share is theirs.
-  std::vector<Partition> partitions{{ib::kDefaultPKey.base(), Standing::Full, {}, std::nullopt}};
+  std::vector<Partition> partitions{{ib::kDefaultPKey.base(), Membership::Full, {}, std::nullopt}};
   Qos qos;
   std::vector<PrefixRoute> prefix_routes;
   RouterPaths router_paths;
@@ -64,7 +64,7 @@ struct Policy {
 
   /// One partition, and everybody a full member.
   bool is_open() const {
-    return partitions.size() == 1 && partitions[0].others == Standing::Full &&
+    return partitions.size() == 1 && partitions[0].others == Membership::Full &&
            partitions[0].members.empty();
   }
   /// Whether the port's P_Key table has this key, as full or limited member.

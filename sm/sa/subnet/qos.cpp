@@ -14,9 +14,9 @@ Qos::Qos(std::shared_ptr<const policy::QosPolicy> rules, const Paths& paths,
   std::vector<std::uint16_t> of_all;
   std::unordered_map<ib::Guid, std::vector<std::uint16_t>> of_members;
   for (const Partition& partition : partitions.partitions) {
-    if (partition.others != Standing::None) of_all.push_back(partition.base);
-    for (const auto& [guid, standing] : partition.members)
-      if (standing != Standing::None) of_members[guid].push_back(partition.base);
+    if (partition.others != Membership::None) of_all.push_back(partition.base);
+    for (const auto& [guid, membership] : partition.members)
+      if (membership != Membership::None) of_members[guid].push_back(partition.base);
   }
   ports_.reserve(paths.end_ports().size());
   for (const EndPort& port : paths.end_ports()) {

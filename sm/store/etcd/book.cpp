@@ -283,7 +283,7 @@ ib::Result<void> Book::commit(const Batch& batch, const Contents& contents) {
   return {};
 }
 
-ib::Result<void> Book::look(const Contents& contents) {
+ib::Result<void> Book::check(const Contents& contents) {
   auto now = marks();
   if (!now) return tl::unexpected<ib::Error>(std::move(now.error()));
   auto ours = heed(*now);

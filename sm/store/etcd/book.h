@@ -47,8 +47,8 @@ class Book {
   ib::Result<void> commit(const Batch& batch, const Contents& contents);
   /// Whether everything is still there, and ours; it is written again if it is gone. Refused: it is
   /// somebody else's.
-  ib::Result<void> look(const Contents& contents);
-  /// Everything anew.
+  ib::Result<void> check(const Contents& contents);
+  /// Everything again.
   ib::Result<void> write(const Contents& contents);
   /// Ours, as it was taken last; empty: never.
   const std::string& epoch() const { return epoch_; }

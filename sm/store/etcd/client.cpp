@@ -73,7 +73,7 @@ ib::Result<std::string> Client::ask_one(const std::string& endpoint, const char*
     if (auto done = authenticate(endpoint); !done)
       return tl::unexpected<ib::Error>(std::move(done.error()));
   auto answer = post(endpoint, path, body, token_);
-  // Tokens expire, and a member that was started anew knows none.
+  // Tokens expire, and a member that was started again knows none.
   if (answer && !is_good(*answer) && !options_.user.empty() &&
       read_refusal(answer->body).code == kUnauthenticated) {
     if (auto done = authenticate(endpoint); !done)

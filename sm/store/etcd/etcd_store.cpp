@@ -186,8 +186,8 @@ ib::Result<void> EtcdStore::write_all() {
 }
 
 /// Where etcd cannot be reached nothing is missing in it: what is committed next says so.
-void EtcdStore::look() {
-  auto done = book_.look(contents_);
+void EtcdStore::check() {
+  auto done = book_.check(contents_);
   tell_gone();
   if (!done && book_.is_deposed()) (void)depose(std::move(done.error()));
 }
@@ -222,7 +222,7 @@ std::optional<ib::Duration> EtcdStore::rest() const {
 
 std::vector<ib::LogEvent> EtcdStore::on_time() {
   if (!lines_.empty()) return std::exchange(lines_, {});
-  if (role_ == Role::Writes) look();
+  if (role_ == Role::Writes) check();
   if (is_whole()) return std::exchange(lines_, {});
   const auto done = role_ == Role::Waits ? take_now() : write_all();
   if (!done) {

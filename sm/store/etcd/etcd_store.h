@@ -68,7 +68,7 @@ class EtcdStore final : public SharedStore {
 
   ib::Result<void> take_now();
   ib::Result<void> write_all();
-  void look();
+  void check();
   void fail(const ib::Error& error);
   ib::Result<void> depose(ib::Error error);
   /// The first that etcd lacks.

@@ -113,7 +113,7 @@ TEST(IbsmPlan, ComplainsOfWhatIsNotThereAndOfWhatCannotBeWritten) {
 }
 
 /// What is dumped is what was planned, for whoever reads it: tables as both programs print them,
-/// and the SLs and VLs of several lanes.
+/// and the SLs and VLs of routes on several VLs.
 TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   const std::string above = ::testing::TempDir() + "ibsm-plan-dump-" + std::to_string(::getpid());
   const std::string folder = above + "/sub";
@@ -141,7 +141,7 @@ TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   EXPECT_TRUE(verdict.must_ok());
   EXPECT_GT(verdict.vls, 1U);
   const auto alone = ib::tables::verify(*fabric, graph, tables);
-  EXPECT_GT(alone.credit_loop_channels, 0U);  // so the lanes matter
+  EXPECT_GT(alone.credit_loop_channels, 0U);  // so the VLs matter
   const std::string picture = ib::fabric::read_file_or_pipe(dump.svg_file).value();
   EXPECT_NE(picture.find("routed by lash"), std::string::npos);
   EXPECT_NE(picture.find("routes over a link, floor "), std::string::npos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Broken policy files and the exact messages about them: the *.cases files beside this one. With
-// IBKIT_REWRITE set in the environment the messages are written anew: look at what git says has
+// IBKIT_REWRITE set in the environment the messages are written again: look at what git says has
 // changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

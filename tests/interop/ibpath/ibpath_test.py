@@ -430,7 +430,7 @@ class ManyLids(unittest.TestCase):
 
             here, far = "host0001 HCA-1", "host0008 HCA-1"
             (a, a_node, a_port), (b, b_node, b_port) = port(here), port(far)
-            self.assertEqual((a % 4, b % 4), (0, 0), "records bear base LIDs")
+            self.assertEqual((a % 4, b % 4), (0, 0), "records have base LIDs")
             all_pairs = sorted((a + i, b + j) for i in range(4) for j in range(4))
             gids = [f"fe80::{int(guid, 16) >> 48:x}:{int(guid, 16) >> 32 & 0xffff:x}:"
                     f"{int(guid, 16) >> 16 & 0xffff:x}:{int(guid, 16) & 0xffff:x}"
@@ -464,7 +464,7 @@ class ManyLids(unittest.TestCase):
 
 class Limits(unittest.TestCase):
     """A tree of which some cables are slow: explain names the slow one, and both managers' records
-    bear it out."""
+    confirm it."""
     SLOW = {("leaf-001", "spine-001"): "4xFDR", ("leaf-002", "spine-002"): "1xEDR",
             ("leaf-003", "spine-001"): "4xQDR", ("leaf-003", "spine-002"): "4xQDR"}
     GBPS = {"4xEDR": 100, "4xFDR": 56, "1xEDR": 25, "4xQDR": 40}

@@ -54,7 +54,7 @@ int subscribe(ib::query::SaClient& sa, const char* trap) {
   return 0;
 }
 
-int bear(ib::query::SaClient& sa, const LocalSa& local, ib::Guid guid) {
+int set_alias(ib::query::SaClient& sa, const LocalSa& local, ib::Guid guid) {
   ib::wire::GuidInfoRecord record;
   record.lid = local.facts.lid;
   record.guid_info.guid[1] = guid;
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   ib::query::SaClient sa(session, local->address);
 
   if (verb == "serve") return serve(sa, *local, argv[2]);
-  if (verb == "alias") return bear(sa, *local, guid);
+  if (verb == "alias") return set_alias(sa, *local, guid);
   if (verb == "subscribe") return subscribe(sa, argv[2]);
 
   record.port_gid = local->gid();

@@ -97,7 +97,7 @@ class Manager(unittest.TestCase):
         with Congestion(*TREE) as f:
             pid = f.daemon("-F", f.manager("threshold 9\n"))
             switches, hosts = f.lid_lists()
-            self.assertEqual(f.query("SS", switches[0])["Threshold"], ["0x09"])
+            self.assertTrue(wait_until(lambda: f.query("SS", switches[0])["Threshold"] == ["0x09"]))
             f.conf.write_text("threshold 77\n")
             os.kill(pid, signal.SIGHUP)
             self.assertTrue(wait_until(

@@ -317,7 +317,7 @@ class LargeFabric(unittest.TestCase):
             self.assertTrue(wait_until(lambda: " programmed " in f.ibsm_ctl("partition", "list").stdout))
             self.assertTrue(wait_until(lambda: f.ups() == 4))
             self.assertRegex((f.directory / "log").read_text(),
-                             r"full sweep: partitions changed\n(.*\n)*.* of them repetitions, 2 SubnSets\n")
+                             r"full sweep: partitions changed\n(.*\n)*.* of them retries, 2 SubnSets\n")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ struct Script {
   bool has_partitions{false};
   std::vector<SeatDraw> seats;               // the first one starts by itself
   unsigned clients{};                        // hosts that register things
-  std::vector<ib::fabric::NodeIndex> twins;  // that bear a GUID of another node, and those others
+  std::vector<ib::fabric::NodeIndex> twins;  // that have a GUID of another node, and those others
   std::vector<Item> items;                   // by time
 };
 

@@ -47,7 +47,7 @@ class System final : private Overseer {
   std::vector<std::unique_ptr<Seat>>& seats() { return seats_; }
   Clients& clients() { return *clients_; }
   const Partitions& partitions() const { return partitions_; }
-  /// As the devices have it now; read anew after anything happened.
+  /// As the devices have it now; read again after anything happened.
   const Wires& wires();
   /// The subnet managers that answer for somebody: running, joined to others, master.
   std::vector<Seat*> masters();

@@ -123,7 +123,7 @@ TEST(TopologyReader, PassesOverCarriageReturnsOneOrTwoAndSaysSoOnce) {
     EXPECT_EQ(topology_text(read(with_each_line_ended_by(end), &warnings)),
               topology_text(read(kSmall)));
     EXPECT_THAT(warnings, ::testing::ElementsAre("t.topo:1:2: carriage returns at the end of 26 "
-                                                 "lines are passed over"));
+                                                 "lines are ignored"));
   }
 }
 
@@ -131,8 +131,7 @@ TEST(TopologyReader, PassesOverLinesOfWhiteSpaceAndSaysSoOnce) {
   std::vector<std::string> warnings;
   EXPECT_EQ(topology_text(read(with_each_line_ended_by("\n \t\n"), &warnings)),
             topology_text(read(kSmall)));
-  EXPECT_THAT(warnings,
-              ::testing::ElementsAre("t.topo:2:1: 26 lines of white space are passed over"));
+  EXPECT_THAT(warnings, ::testing::ElementsAre("t.topo:2:1: 26 lines of white space are ignored"));
 }
 
 TEST(TopologyReader, PassesOverWhatATerminalPutBeforeTheFirstRecord) {
@@ -143,7 +142,7 @@ TEST(TopologyReader, PassesOverWhatATerminalPutBeforeTheFirstRecord) {
       std::string(kSmall);
   EXPECT_EQ(topology_text(read(text, &warnings)), topology_text(read(kSmall)));
   EXPECT_THAT(warnings,
-              ::testing::ElementsAre("t.topo:1:1: 3 lines before the first record are passed over: "
+              ::testing::ElementsAre("t.topo:1:1: 3 lines before the first record are ignored: "
                                      "'Script started on Sun Feb 21 16:30:10 20' and so on"));
 }
 

@@ -410,54 +410,7 @@ TEST(Transactor, MoreAttemptsForATargetThatIsKnownToLive) {
   EXPECT_EQ(fabric.sent_to[0], 1U + 12U);
 }
 
-TEST(Transactor, SettlesToWhatTargetsHaveShown) {
-  ToyFabric fabric(2);
-  Session session(fabric, {}, fabric.clock());
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(session.call(ask(1)));
-  ASSERT_TRUE(session.call(ask(2)));  // heard once: only that it lives
-  for (int round = 0; round < 2; ++round) {
-    session.transactor().settle();
-    for (const std::size_t n : {0UL, 1UL}) {
-      fabric.nodes[n].silent = true;
-      fabric.sent_to[n] = 0;
-      const auto reply = session.call(ask(static_cast<std::uint16_t>(n + 1)));
-      ASSERT_FALSE(reply);
-      EXPECT_EQ(fabric.sent_to[n], 12U) << "as one that is known to live";
-      fabric.nodes[n].silent = false;
-      ASSERT_TRUE(session.call(ask(static_cast<std::uint16_t>(n + 1))));
-    }
-  }
-}
-
-TEST(Transactor, WhoAnsweredOnceIsGivenUpAsSoonAfterItSettledAsBefore) {
-  const auto given_up_after = [](bool settled) {
-    ToyFabric fabric(1);
-    Session session(fabric, {}, fabric.clock());
-    EXPECT_TRUE(session.call(ask(1)));
-    if (settled) session.transactor().settle();
-    fabric.nodes[0].silent = true;
-    const Instant asked = fabric.clock()();
-    EXPECT_FALSE(session.call(ask(1)));
-    return fabric.clock()() - asked;
-  };
-  EXPECT_EQ(given_up_after(true), given_up_after(false));
-}
-
-TEST(Transactor, DoesNotSettleWhileRequestsPend) {
-  Transactor t;
-  t.submit(at(0ms), ask(7, 1));
-  const auto sent = t.next_send(at(0ms));
-  t.submit(at(0ms), ask(8, 2));
-  t.settle();
-  const auto queued = t.next_send(at(0ms));
-  ASSERT_TRUE(queued);
-  EXPECT_TRUE(t.on_packet(at(1ms), answer(*sent)));
-  EXPECT_TRUE(t.on_packet(at(1ms), answer(*queued)));
-  EXPECT_TRUE(t.next_completion());
-  EXPECT_TRUE(t.next_completion());
-}
-
-TEST(Transactor, LateAnswersAreKnownAfterItSettled) {
+TEST(Transactor, LateAnswersAreKnownAfterTheCompletion) {
   Transactor t;
   t.submit(at(0ms), ask(7, 1));
   const auto first = t.next_send(at(0ms));
@@ -465,9 +418,7 @@ TEST(Transactor, LateAnswersAreKnownAfterItSettled) {
   const auto second = t.next_send(at(50ms));
   ASSERT_TRUE(second);
   EXPECT_TRUE(t.on_packet(at(60ms), answer(*second)));
-  t.settle();
-  ASSERT_TRUE(t.next_completion()) << "what was not taken out stays";
-  t.settle();
+  ASSERT_TRUE(t.next_completion());
   EXPECT_FALSE(t.on_packet(at(70ms), answer(*first)));
   EXPECT_EQ(t.counters().late_replies, 1U);
   t.submit(at(80ms), ask(7, 2));

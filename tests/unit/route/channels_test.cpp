@@ -99,18 +99,6 @@ TEST(AcyclicDependencies, RefuseExactlyWhatClosesACycle) {
   }
 }
 
-TEST(AcyclicDependencies, TakeAllOrNothing) {
-  const auto fabric = fabric::generate(fabric::Grid{{6}, true, 1, 1}).value();
-  const fabric::CompactGraph graph(fabric);
-  const Channels channels(graph);
-  const auto turns = all_turns(channels);
-  AcyclicDependencies acyclic(channels);
-  EXPECT_FALSE(acyclic.add_all(turns));
-  for (const auto& [a, b] : turns) EXPECT_FALSE(acyclic.contains(a, b));
-  EXPECT_TRUE(acyclic.add_all(std::span(turns).subspan(0, 4)));
-  EXPECT_TRUE(acyclic.add_all(std::span(turns).subspan(0, 5)));
-}
-
 TEST(AcyclicDependencies, ContinueFromAGraphInBulk) {
   fabric::FatTree kind;
   kind.radix = 8;

@@ -64,7 +64,7 @@ TEST(Choice, CreditLoopsAreRefusedUnlessAllowedAndThenSaid) {
   ASSERT_EQ(refused.tried.size(), 1U);
   EXPECT_GT(refused.tried[0].verdict->credit_loop_channels, 0U);
   ASSERT_EQ(refused.alarms().size(), 2U);
-  EXPECT_THAT(refused.alarms()[0], HasSubstr("routing engine minhop is refused: "));
+  EXPECT_THAT(refused.alarms()[0], HasSubstr("routing engine minhop is rejected: "));
   EXPECT_EQ(refused.alarms()[1], "no routing engine passes all checks; minhop fails least");
 
   options.allow_credit_loops = true;
@@ -169,7 +169,7 @@ TEST(Choice, TheDefaultIsHardlyWorseThanAnySingleEngine) {
     const Request request{&f, &graph, {}, nullptr, 1};
     const Choice best = choose(f, {});
     ASSERT_TRUE(best.passed);
-    EXPECT_THAT(best.notes(), Contains(HasSubstr("engine " + best.routes.engine + " is taken")));
+    EXPECT_THAT(best.notes(), Contains(HasSubstr("engine " + best.routes.engine + " is selected")));
     const double load = greatest_load(request, best.routes.lfts);
     const double contention = sampled_contention(graph, best.routes.lfts);
     for (const EngineEntry& engine : engines()) {

@@ -136,8 +136,7 @@ TEST(OptionFiles, AMistakeIsNamedByFileLineAndColumn) {
             "f:1:7: error: expected a weight from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 2\n0x1 1 3\n"),
             "f:2:5: error: duplicate GUID 0x0000000000000001 port 1 (first on line 1)");
-  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"),
-            "f:1:9: error: port 1 is given twice");
+  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"), "f:1:9: error: duplicate port 1");
   EXPECT_THAT(error_of(OptionFile::PortSearchOrder, "0x1\n"), HasSubstr("expected a port number"));
 }
 
@@ -180,8 +179,7 @@ TEST(OptionFiles, AMistakeInTorus2QosIsNamed) {
             "f:1:1: error: expected torus or mesh before anything else, got 'xp_link'");
   EXPECT_THAT(error("torus 3 0 5\n"), HasSubstr("f:1:9: error: expected three sizes"));
   EXPECT_THAT(error("torus 3 4\n"), HasSubstr("f:1:9: error: expected three sizes"));
-  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"),
-            "f:2:1: error: the size of the torus is given twice");
+  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"), "f:2:1: error: duplicate size of the torus");
   EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"),
             "f:2:13: error: a link from a switch to itself");
   EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x2\nxp_link 0x1 0x3\n"),

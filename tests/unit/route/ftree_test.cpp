@@ -212,7 +212,7 @@ TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
     }
 }
 
-/// What was on the cable goes round it, evenly and beside what others send: what is computed anew
+/// What was on the cable goes round it, evenly and beside what others send: what is recomputed
 /// hardly differs, carries little more than it must, and hardly any packets of a shift meet.
 TEST(Ftree, OneMissingCableLeavesAllOthersAsTheyWereDealt) {
   const TreeCase whole(fabric::generate(tree_kind(12, 3)).value());

@@ -22,13 +22,13 @@ using ib::route::StoredLids;
 
 constexpr Lid kMax{0xBFFF};
 
-LidRequest port(std::uint64_t guid, std::uint16_t held = 0, bool standing = false,
+LidRequest port(std::uint64_t guid, std::uint16_t held = 0, bool armed_or_active = false,
                 std::uint8_t lmc = 0) {
   LidRequest r;
   r.port = {static_cast<ib::fabric::NodeIndex>(guid), 1};
   r.guid = Guid{guid};
   r.held = Lid{held};
-  r.standing = standing;
+  r.armed_or_active = armed_or_active;
   r.lmc = lmc;
   return r;
 }
@@ -69,7 +69,7 @@ TEST(LidAssignment, APortThatHoldsAnotherLidThanTheStoresGetsThatBack) {
   const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
   EXPECT_THAT(lids(plan), testing::ElementsAre(1, 40, 41));
   EXPECT_THAT(plan.notes, testing::ElementsAre(testing::AllOf(testing::HasSubstr("holds LID 77"),
-                                                              testing::HasSubstr("LID 40 back"))));
+                                                              testing::HasSubstr("reassigning LID 40"))));
 }
 
 TEST(LidAssignment, TwoPortsWhoseLidsWereExchangedGetThemBack) {

@@ -90,8 +90,8 @@ TEST(LoadFloor, SaysTheSameHoweverItGotThereAndSaysWhenPartsAreJoined) {
       const auto pieces = fabric::pieces_of(graph);
       EXPECT_EQ(joins, pieces.count < count);
       count = pieces.count;
-      FollowedFloor anew(net.fabric());
-      EXPECT_DOUBLE_EQ(net.floor.load(), anew.floor.load());
+      FollowedFloor again(net.fabric());
+      EXPECT_DOUBLE_EQ(net.floor.load(), again.floor.load());
       for (SwitchIndex a = 0; a < graph.switch_count(); ++a)
         EXPECT_EQ(net.floor.joined(0, a), pieces.of[0] == pieces.of[a]);
     }

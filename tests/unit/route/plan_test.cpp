@@ -114,7 +114,7 @@ TEST(Plan, WhatFollowsALossSaysWhichPairsMove) {
   options.choice.engines = {"dfsssp"};
   const auto whole = plan_routes(torus, options).value();
   ASSERT_TRUE(whole.passed);
-  std::size_t moved = 0, anew = 0;
+  std::size_t moved = 0, recomputed = 0;
   for (unsigned i = 0; i < 25; ++i) {
     const std::string cable = fmt::format("sw-{}-{}:{}", i / 5, i % 5, 2 + i % 4);
     options.what_if.without = {cable};
@@ -126,7 +126,7 @@ TEST(Plan, WhatFollowsALossSaysWhichPairsMove) {
         tables::carried_over(whole.routes.virtual_lanes.sls, whole.graph, less.graph);
     const auto pairs = tables::moved_pairs(less.graph, earlier, after->routes.virtual_lanes.sls);
     EXPECT_EQ(after->sl_moves.pairs, pairs);
-    anew += tables::moved_pairs(less.graph, earlier, less.routes.virtual_lanes.sls).size();
+    recomputed += tables::moved_pairs(less.graph, earlier, less.routes.virtual_lanes.sls).size();
     tables::VerifyOptions both;
     both.earlier_sls = &earlier;
     EXPECT_EQ(after->sl_moves.credit_loop_channels,
@@ -136,7 +136,7 @@ TEST(Plan, WhatFollowsALossSaysWhichPairsMove) {
     moved += pairs.size();
   }
   EXPECT_GT(moved, 0U);
-  EXPECT_LT(moved * 4, anew) << "it keeps SLs, which a plan made anew does not";
+  EXPECT_LT(moved * 4, recomputed) << "it keeps SLs, which a fresh plan does not";
   // Routes of one VL have one SL, whatever happens.
   options.choice.engines = {"updn"};
   options.what_if.without = {};

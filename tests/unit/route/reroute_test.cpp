@@ -158,14 +158,14 @@ TEST(Reroute, FollowsFailuresAndRepairsOfTrees) {
       const auto followed = follow_failures_and_repairs(engine, generated_tree(8, 3), seed);
       // Where hosts would not reach a switch by the order that was kept there is another.
       EXPECT_GE(followed.link_by_link, 15U);
-      // ftree deals anew what was dealt before, but for what was on the link.
+      // ftree deals again what was dealt before, but for what was on the link.
       EXPECT_LE(followed.entries * (std::string_view(engine) == "ftree" ? 2 : 6),
                 followed.fresh_entries);
     }
 }
 
 /// How much of the tables hangs on the order of failures: entries that differ between following
-/// one cable after the other and computing anew, in a thousand.
+/// one cable after the other and recomputing, in a thousand.
 std::size_t left_to_history(const char* engine, unsigned cables) {
   fabric::Fabric fabric = generated_tree(12, 3);
   const EngineEntry& entry = *find_engine(engine);
@@ -219,8 +219,8 @@ std::size_t changed_by_restart(const char* engine, fabric::Fabric fabric, unsign
   const fabric::CompactGraph graph(fabric);
   Rerouter restarted(entry, {}, vls);
   restarted.adopt(fabric, graph, entry.compute({&fabric, &graph, {}, nullptr, vls}).value());
-  StandingRoutes standing{rerouter.routes().lfts, rerouter.routes(), rerouter.order()};
-  const auto change = restarted.take_up(fabric, standing);
+  FoundRoutes found{rerouter.routes().lfts, rerouter.routes(), rerouter.order()};
+  const auto change = restarted.take_up(fabric, found);
   EXPECT_TRUE(change) << engine;
   EXPECT_EQ(restarted.routes().virtual_lanes.sls, rerouter.routes().virtual_lanes.sls) << engine;
   tables::VerifyOptions checks;
@@ -253,7 +253,7 @@ TEST(Reroute, WhatAnotherEngineLeftIsTakenUpAsFarAsItFits) {
   };
   Rerouter ftree(*find_engine("ftree"), {});
   ftree.adopt(fabric, graph, made_by("ftree"));
-  StandingRoutes broken{made_by("minhop").lfts, std::nullopt, nullptr};
+  FoundRoutes broken{made_by("minhop").lfts, std::nullopt, nullptr};
   // An entry that leads nowhere, and a switch that holds nothing.
   broken.lfts.set(0, graph.destinations()[0].lid, 0);
   for (std::size_t lid = 0; lid < broken.lfts.lid_count(); ++lid)

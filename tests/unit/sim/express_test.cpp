@@ -193,7 +193,7 @@ TEST(Express, NothingTellsItFromHopByHop) {
     dropped_vl += a.dropped_vl;
     for (const PortRef port : {PortRef{kH1, 1}, PortRef{kS1, 1}, PortRef{kS1, 3}, PortRef{kS1, 4},
                                PortRef{kS2, 3}, PortRef{kS2, 1}, PortRef{kH2, 1}, PortRef{kH3, 1}})
-      EXPECT_EQ(express.model.lane_counters(port), slow.model.lane_counters(port));
+      EXPECT_EQ(express.model.vl_counters(port), slow.model.vl_counters(port));
     EXPECT_GT(a.delivered, 100U);
   }
   EXPECT_GT(dropped_vl, 100U);

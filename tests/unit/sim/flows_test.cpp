@@ -116,10 +116,10 @@ TEST_F(ModelFlows, TheyTravelByVlAndAreCountedBySl) {
   ASSERT_EQ(hand.set(Hops{1}, attr::kSlToVl, 1 << 8 | 3, table), 0);
   flow({kH1, 1}, {kH2, 1}, Sl{3}, 8);
   hand.run_for(1s);
-  const LaneCounters sent = model.lane_counters({kS1, 3});
+  const VlCounters sent = model.vl_counters({kS1, 3});
   EXPECT_NEAR(static_cast<double>(sent.xmit_data_of_sl[3]), 0.25e9, 100);
   EXPECT_GT(sent.xmit_pkts[5], 200'000U);
-  EXPECT_GT(model.lane_counters({kS2, 3}).rcv_pkts[5], 200'000U);
+  EXPECT_GT(model.vl_counters({kS2, 3}).rcv_pkts[5], 200'000U);
 }
 
 TEST_F(ModelFlows, TheyShareAndWhatWaitsIsCounted) {
@@ -135,7 +135,7 @@ TEST_F(ModelFlows, TheyShareAndWhatWaitsIsCounted) {
   const auto wait = counters<wire::PortCounters>(kLidS1, 3, attr::kPortCounters).port_xmit_wait;
   EXPECT_NEAR(wait, 12.5e9 / 4 / 3, 1e6);
   EXPECT_EQ(counters<wire::PortCounters>(kLidS2, 1, attr::kPortCounters).port_xmit_wait, 0U);
-  EXPECT_NEAR(static_cast<double>(model.lane_counters({kS1, 3}).xmit_wait[0]), wait, 2e6);
+  EXPECT_NEAR(static_cast<double>(model.vl_counters({kS1, 3}).xmit_wait[0]), wait, 2e6);
   EXPECT_EQ(counters<wire::PortVlXmitWait>(kLidS1, 3, attr::kPortVlXmitWait).ticks[0], 0xFFFF);
   EXPECT_EQ(counters<wire::PortVlXmitWait>(kLidS1, 3, attr::kPortVlXmitWait).ticks[1], 0);
   counters<wire::PortCounters>(kLidS1, 3, attr::kPortCounters, Method::Set, 0, 1);
@@ -193,9 +193,9 @@ TEST_F(ModelFlows, ARateLimitBySlHoldsAndIsCounted) {
   EXPECT_EQ(state(limited).limit, FlowLimit::SlRate);
   EXPECT_NEAR(gbit(other), 80, 1e-6);
   hand.run_for(1s);
-  EXPECT_NEAR(static_cast<double>(model.lane_counters({kH1, 1}).rate_wait_of_sl[2]),
+  EXPECT_NEAR(static_cast<double>(model.vl_counters({kH1, 1}).rate_wait_of_sl[2]),
               (12.5e9 - 2.5e9) / 4, 1e5);
-  EXPECT_EQ(model.lane_counters({kH1, 1}).rate_wait_of_sl[0], 0U);
+  EXPECT_EQ(model.vl_counters({kH1, 1}).rate_wait_of_sl[0], 0U);
 }
 
 TEST_F(ModelFlows, TheyFollowTheTablesAndTheLinks) {
@@ -203,14 +203,14 @@ TEST_F(ModelFlows, TheyFollowTheTablesAndTheLinks) {
   ASSERT_TRUE(model.link_down(hand.now(), {kS1, 3}));
   EXPECT_EQ(state(id).limit, FlowLimit::NoRoute);
   EXPECT_THAT(state(id).problem, HasSubstr("the link at port 3 of \"S1\" is not ACTIVE"));
-  const auto stopped = model.lane_counters({kS1, 1}).rcv_data[0];
+  const auto stopped = model.vl_counters({kS1, 1}).rcv_data[0];
   hand.run_for(100ms);
-  EXPECT_EQ(model.lane_counters({kS1, 1}).rcv_data[0], stopped);
+  EXPECT_EQ(model.vl_counters({kS1, 1}).rcv_data[0], stopped);
   EXPECT_EQ(hand.set_lft(Hops{1}, {{1, 0}, {2, 4}, {5, 1}, {6, 2}, {7, 4}, {8, 4}}), 0);
   hand.run_for(20ms);  // nobody asks: it follows by itself
-  const auto before = model.lane_counters({kS1, 4}).xmit_pkts[0];
+  const auto before = model.vl_counters({kS1, 4}).xmit_pkts[0];
   hand.run_for(10ms);
-  EXPECT_GT(model.lane_counters({kS1, 4}).xmit_pkts[0], before + 10'000);
+  EXPECT_GT(model.vl_counters({kS1, 4}).xmit_pkts[0], before + 10'000);
   EXPECT_DOUBLE_EQ(gbit(id), kEdr);
 }
 

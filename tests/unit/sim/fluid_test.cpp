@@ -21,11 +21,11 @@ VlShares equal_shares() {
   return shares;
 }
 
-/// Links of one lane each.
+/// Links of one vl each.
 struct Net {
   explicit Net(const std::vector<double>& capacities) {
     for (const double capacity : capacities) {
-      lanes.push_back({static_cast<std::uint32_t>(links.size()), 0, kUnmarked});
+      vls.push_back({static_cast<std::uint32_t>(links.size()), 0, kUnmarked});
       links.push_back({capacity, equal_shares()});
     }
   }
@@ -33,7 +33,7 @@ struct Net {
     flows.push_back({std::move(way), demand, kUnlimited, 4096});
     return static_cast<std::uint32_t>(flows.size() - 1);
   }
-  FluidRates solve() const { return fluid_rates(links, lanes, flows); }
+  FluidRates solve() const { return fluid_rates(links, vls, flows); }
   std::vector<double> rates() const {
     std::vector<double> all;
     for (const FluidRate& flow : solve().flows) all.push_back(flow.rate);
@@ -41,7 +41,7 @@ struct Net {
   }
 
   std::vector<FluidLink> links;
-  std::vector<FluidLane> lanes;
+  std::vector<FluidVl> vls;
   std::vector<FluidFlow> flows;
 };
 
@@ -82,7 +82,7 @@ TEST(Fluid, FlowsOfTheFirstLinkWaitBehindWhatTheSecondKeepsBack) {
   EXPECT_THAT(net.rates(), rates_are({2, 2, 2}));
   const FluidRates rates = net.solve();
   EXPECT_EQ(rates.flows[1].by, Stopped::Behind);
-  EXPECT_EQ(rates.flows[1].lane, 0U);
+  EXPECT_EQ(rates.flows[1].vl, 0U);
   EXPECT_TRUE(rates.waits[0]);
   EXPECT_FALSE(rates.waits[1]);
 }
@@ -92,7 +92,7 @@ TEST(Fluid, CongestionControlSparesWhoDoesNotUseTheFullLink) {
   net.flow({0, 1});
   net.flow({0});
   net.flow({1});
-  net.lanes[1].marks_from = 0;
+  net.vls[1].marks_from = 0;
   net.flows[0].slowest = net.flows[2].slowest = 0.1;
   EXPECT_THAT(net.rates(), rates_are({2, 8, 2}));
   EXPECT_EQ(net.solve().flows[0].by, Stopped::Slowed);
@@ -103,7 +103,7 @@ TEST(Fluid, CongestionControlHelpsOnlyAsFarAsItsTableGoes) {
   net.flow({0, 1});
   net.flow({0});
   net.flow({1});
-  net.lanes[1].marks_from = 0;
+  net.vls[1].marks_from = 0;
   net.flows[0].slowest = net.flows[2].slowest = 3;
   EXPECT_THAT(net.rates(), rates_are({2, 2, 2}));
 }
@@ -112,7 +112,7 @@ TEST(Fluid, SmallPacketsAreNotMarked) {
   Net net({10, 4});
   net.flow({0, 1});
   net.flow({0});
-  net.lanes[1].marks_from = 512;
+  net.vls[1].marks_from = 512;
   net.flows[0].slowest = 0.1;
   net.flows[0].packet = 256;
   net.links[1].capacity = 2;
@@ -131,7 +131,7 @@ TEST(Fluid, CongestionSpreadsToAVictim) {
     net.flow(i < 10 ? std::vector<std::uint32_t>{i, 41, 40} : std::vector<std::uint32_t>{i, 40});
   const auto victim = net.flow({42, 41});
   EXPECT_NEAR(net.rates()[victim], 0.3, 1e-9);
-  net.lanes[40].marks_from = 0;
+  net.vls[40].marks_from = 0;
   for (auto& flow : net.flows) flow.slowest = 0.2;
   EXPECT_NEAR(net.rates()[0], 0.3, 1e-9);
   EXPECT_NEAR(net.rates()[victim], 12, 1e-9);
@@ -154,9 +154,9 @@ struct VlNet : Net {
     links.push_back({capacity, shares});
     return static_cast<std::uint32_t>(links.size() - 1);
   }
-  std::uint32_t lane(std::uint32_t link, std::uint8_t vl) {
-    lanes.push_back({link, vl, kUnmarked});
-    return static_cast<std::uint32_t>(lanes.size() - 1);
+  std::uint32_t vl(std::uint32_t link, std::uint8_t vl) {
+    vls.push_back({link, vl, kUnmarked});
+    return static_cast<std::uint32_t>(vls.size() - 1);
   }
 };
 
@@ -166,7 +166,7 @@ TEST(Fluid, VlsShareByWeight) {
   shares.low[0] = 1;
   shares.low[1] = 3;
   const auto link = net.link(8, shares);
-  const auto slow = net.lane(link, 0), fast = net.lane(link, 1);
+  const auto slow = net.vl(link, 0), fast = net.vl(link, 1);
   net.flow({slow});
   net.flow({slow});
   net.flow({fast});
@@ -176,8 +176,8 @@ TEST(Fluid, VlsShareByWeight) {
 TEST(Fluid, WhatAVlDoesNotUseOthersGet) {
   VlNet net;
   const auto link = net.link(10, equal_shares());
-  const auto elsewhere = net.lane(net.link(1, equal_shares()), 0);
-  const auto vl0 = net.lane(link, 0), vl1 = net.lane(link, 1);
+  const auto elsewhere = net.vl(net.link(1, equal_shares()), 0);
+  const auto vl0 = net.vl(link, 0), vl1 = net.vl(link, 1);
   for (int i = 0; i < 3; ++i) net.flow({vl0});
   net.flow({vl1, elsewhere});
   EXPECT_THAT(net.rates(), rates_are({3, 3, 3, 1}));
@@ -186,8 +186,8 @@ TEST(Fluid, WhatAVlDoesNotUseOthersGet) {
 TEST(Fluid, CongestionStaysOnItsVl) {
   VlNet net;
   const auto link = net.link(10, equal_shares());
-  const auto full = net.lane(net.link(1, equal_shares()), 0);
-  const auto vl0 = net.lane(link, 0), vl1 = net.lane(link, 1);
+  const auto full = net.vl(net.link(1, equal_shares()), 0);
+  const auto vl0 = net.vl(link, 0), vl1 = net.vl(link, 1);
   net.flow({vl0, full});
   net.flow({vl0});
   net.flow({vl1});
@@ -199,8 +199,8 @@ TEST(Fluid, AVlThatNoTableNamesCarriesNothing) {
   VlShares shares;
   shares.low[0] = 1;
   const auto link = net.link(10, shares);
-  net.flow({net.lane(link, 1)});
-  net.flow({net.lane(link, 0)});
+  net.flow({net.vl(link, 1)});
+  net.flow({net.vl(link, 0)});
   EXPECT_THAT(net.rates(), rates_are({0, 10}));
 }
 
@@ -259,7 +259,7 @@ TEST(Fluid, NoLinkCarriesMoreThanItCanAndNobodyCouldSendMore) {
       shares.low[1] = 1 + below(3);
       if (below(2) == 0) shares.high[1] = 1, shares.high_part = 0.5;
       const auto link = net.link(1 + below(10), shares);
-      of_link.push_back({net.lane(link, 0), net.lane(link, 1)});
+      of_link.push_back({net.vl(link, 0), net.vl(link, 1)});
     }
     for (std::uint32_t f = 0; f < 1 + below(10); ++f) {
       std::vector<std::uint32_t> order(links);
@@ -275,7 +275,7 @@ TEST(Fluid, NoLinkCarriesMoreThanItCanAndNobodyCouldSendMore) {
     std::vector<double> used(links), capacity(links);
     for (std::size_t f = 0; f < net.flows.size(); ++f) {
       EXPECT_LE(rates.flows[f].rate, net.flows[f].demand);
-      for (const auto lane : net.flows[f].lanes) used[net.lanes[lane].link] += rates.flows[f].rate;
+      for (const auto vl : net.flows[f].vls) used[net.vls[vl].link] += rates.flows[f].rate;
     }
     for (std::uint32_t i = 0; i < links; ++i)
       EXPECT_LE(used[i], net.links[i].capacity * (1 + 1e-6)) << "repeat " << repeat;
@@ -284,9 +284,9 @@ TEST(Fluid, NoLinkCarriesMoreThanItCanAndNobodyCouldSendMore) {
       if (flow.by == Stopped::Demand) {
         EXPECT_DOUBLE_EQ(flow.rate, net.flows[f].demand);
       } else {
-        EXPECT_NE(flow.lane, kNoLane);
-        // Behind somebody: there is somebody on that lane who is stopped further on.
-        EXPECT_TRUE(flow.by != Stopped::Behind || rates.waits[flow.lane]);
+        EXPECT_NE(flow.vl, kNoVl);
+        // Behind somebody: there is somebody on that vl who is stopped further on.
+        EXPECT_TRUE(flow.by != Stopped::Behind || rates.waits[flow.vl]);
       }
     }
   }

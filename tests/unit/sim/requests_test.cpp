@@ -38,7 +38,7 @@ TEST(Requests, FallDueInOrderAndOfOneMomentInTheOrderTheyWereGivenIt) {
   requests.set_deadline(made[1], at(1));
   requests.set_deadline(made[2], at(2));
   requests.set_deadline(made[3], at(1));
-  requests.set_deadline(made[1], at(1));  // anew, so behind made[3]
+  requests.set_deadline(made[1], at(1));  // again, so behind made[3]
   std::vector<Id> order;
   for (; requests.next_deadline() != kNever; requests.erase(order.back()))
     order.push_back(requests.next_due());

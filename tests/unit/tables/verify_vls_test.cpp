@@ -130,7 +130,7 @@ TEST(VerifyVls, AWrongRowIsFoundAndNamed) {
   EXPECT_EQ(verdict.vl_faults, 1U);
   EXPECT_FALSE(verdict.must_ok());
   ASSERT_FALSE(verdict.findings.empty());
-  EXPECT_EQ(verdict.findings[0].kind, Finding::Kind::Lane);
+  EXPECT_EQ(verdict.findings[0].kind, Finding::Kind::Vl);
   EXPECT_THAT(verdict.findings[0].message, HasSubstr(to_string(ring.graph.guid(0))));
   EXPECT_THAT(verdict.findings[0].message, HasSubstr("port " + std::to_string(out)));
 }

@@ -57,7 +57,7 @@ struct Programmed {
     sweep();
     for (fabric::NodeIndex n = 0; n < observed.nodes.size(); ++n)
       if (observed.fabric.node(n).is_switch()) program(n, top);
-    sweep();  // LinearFDBTop anew
+    sweep();  // LinearFDBTop again
   }
 
   void sweep() {
@@ -253,7 +253,7 @@ TEST(Path, EndsAtThePortThatIsAskedForAndAtNoOtherWithItsLid) {
   plan.fabric.reindex();
 
   EXPECT_TRUE(follow(plan.fabric, tables, here, shared, right).arrives());
-  EXPECT_TRUE(follow(plan.fabric, tables, here, shared).arrives()) << "whoever bears it";
+  EXPECT_TRUE(follow(plan.fabric, tables, here, shared).arrives()) << "whoever has it";
   const auto wrong = follow(plan.fabric, tables, here, shared, twin);
   EXPECT_THAT(wrong.failure, AllOf(HasSubstr(to_string(plan.fabric.node(right.node).guid)),
                                    HasSubstr(" too, and the path ends there, not at "),

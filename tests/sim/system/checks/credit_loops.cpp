@@ -33,8 +33,8 @@ class CreditLoopCheck final : public Check {
 
  private:
   static constexpr std::size_t kVls = 16;
-  using Lane = std::uint32_t;  // of a port, the VL in the lower bits
-  static constexpr Lane kNone = ~0U;
+  using LinkVl = std::uint32_t;  // of a port, the VL in the lower bits
+  static constexpr LinkVl kNone = ~0U;
 
   void gather(System& system, const Seat& master, const sm::Snapshot& subnet) {
     const Wires& wires = system.wires();
@@ -60,11 +60,11 @@ class CreditLoopCheck final : public Check {
     auto& model = system.model();
     PortRef out = from;
     std::uint8_t in = 0;
-    Lane held = kNone;
+    LinkVl held = kNone;
     for (std::size_t hops = 0; hops <= wires.nodes(); ++hops) {
       const std::uint8_t vl = model.sl_to_vl(out, in).vl[sl.value];
       if (vl == 15) return;  // dropped
-      const auto wanted = static_cast<Lane>(wires.index(out) * kVls + vl);
+      const auto wanted = static_cast<LinkVl>(wires.index(out) * kVls + vl);
       if (held != kNone) {
         auto& after = waits_[held];
         if (std::ranges::find(after, wanted) == after.end()) after.push_back(wanted);
@@ -82,19 +82,19 @@ class CreditLoopCheck final : public Check {
   bool has_circle() const {
     enum class Mark : std::uint8_t { New, Open, Done };
     std::vector<Mark> marks(waits_.size(), Mark::New);
-    std::vector<std::pair<Lane, std::size_t>> path;
-    for (Lane start = 0; start < waits_.size(); ++start) {
+    std::vector<std::pair<LinkVl, std::size_t>> path;
+    for (LinkVl start = 0; start < waits_.size(); ++start) {
       if (marks[start] != Mark::New || waits_[start].empty()) continue;
       path.assign(1, {start, 0});
       marks[start] = Mark::Open;
       while (!path.empty()) {
-        auto& [lane, next] = path.back();
-        if (next == waits_[lane].size()) {
-          marks[lane] = Mark::Done;
+        auto& [link_vl, next] = path.back();
+        if (next == waits_[link_vl].size()) {
+          marks[link_vl] = Mark::Done;
           path.pop_back();
           continue;
         }
-        const Lane to = waits_[lane][next++];
+        const LinkVl to = waits_[link_vl][next++];
         if (marks[to] == Mark::Open) return true;
         if (marks[to] == Mark::Done) continue;
         marks[to] = Mark::Open;
@@ -104,7 +104,7 @@ class CreditLoopCheck final : public Check {
     return false;
   }
 
-  std::vector<std::vector<Lane>> waits_;  // who holds one waits for these
+  std::vector<std::vector<LinkVl>> waits_;  // who holds one waits for these
   std::set<const Seat*> warned_;
 };
 

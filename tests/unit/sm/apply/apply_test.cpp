@@ -226,7 +226,7 @@ TEST(Apply, BlocksThatADeviceDoesNotTakeAreNamedAsOneTableAndNotSentAgain) {
               ElementsAre(testing::Field(
                   &Refusal::message,
                   AllOf(HasSubstr("H3"), HasSubstr("VLArbitration"), HasSubstr("port 1 block 1: "),
-                        HasSubstr("holds something else"), HasSubstr("(and so 1 other block)")))));
+                        HasSubstr("holds another value than was set"), HasSubstr("(and so 1 other block)")))));
   scene.replan();
   const auto again = scene.run_sets(arbitration);
   EXPECT_EQ(count(again, attr::kVlArbitration), 0U)

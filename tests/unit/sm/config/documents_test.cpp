@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What is made from the option table and kept as a file is what the table makes.
-// IBKIT_REWRITE=1 writes the files anew: read the diff.
+// IBKIT_REWRITE=1 writes the files again: read the diff.
 #include "sm/config/documents.h"
 
 #include <gmock/gmock.h>

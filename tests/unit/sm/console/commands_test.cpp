@@ -170,7 +170,7 @@ TEST_F(ConsoleCommands, StatusOfAMaster) {
 
 TEST_F(ConsoleCommands, StatusBeforeTheFirstSweepAndWithASilentSa) {
   view.snapshot = nullptr;
-  view.standing = {};
+  view.sm_status = {};
   view.sa = [] { return std::optional<sa::Counters>(); };
   const auto text = said(view, "status").text;
   for (const char* line : {"SM State             : Discovering\n", "SA State             : Init\n",

@@ -40,9 +40,9 @@ inline ib::fabric::NodeIndex node_named(const ib::fabric::Fabric& fabric, std::s
 inline View view_of(std::shared_ptr<const Snapshot> snapshot) {
   View view;
   view.version = "ibsm 0.0";
-  view.standing.state = ib::wire::SmState::Master;
-  view.standing.priority = 3;
-  view.standing.guid = snapshot->sm_port_guid;
+  view.sm_status.state = ib::wire::SmState::Master;
+  view.sm_status.priority = 3;
+  view.sm_status.guid = snapshot->sm_port_guid;
   view.snapshot = std::move(snapshot);
   view.sweep_interval = std::chrono::seconds(10);
   view.log_flags = 0x03;

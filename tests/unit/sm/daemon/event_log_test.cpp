@@ -24,13 +24,13 @@ TEST(EventLog, AnotherSubnetManagerIsToldOfOnceThoughTablesAreStillBeingRead) {
   const auto subnet = std::make_shared<Snapshot>();
   subnet->observed = std::make_shared<ib::discover::Observed>();
   const auto hold = [&](ib::wire::SmState state, bool to_come) {
-    auto holdings = std::make_shared<DeviceState>();
-    holdings->tables_to_come = to_come;
+    auto device_state = std::make_shared<DeviceState>();
+    device_state->tables_to_come = to_come;
     ib::wire::SmInfo other;
     other.guid = ib::Guid{7};
     other.sm_state = state;
-    holdings->other_sms = {other};
-    events->on_holdings(holdings, subnet);
+    device_state->other_sms = {other};
+    events->on_device_state(device_state, subnet);
   };
   for (int i = 0; i < 5; ++i) hold(ib::wire::SmState::Standby, i < 4);
   EXPECT_EQ(told(*events, "0x0000000000000007"), 1);

@@ -23,7 +23,7 @@ struct Folder {
   fs::path path;
 };
 
-std::string text_of(const fs::path& file) {
+std::string text_in(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   return text.str();
@@ -53,7 +53,7 @@ TEST(LogFile, AFolderThatWentAwayLeavesTheFileThatIsOpen) {
   EXPECT_NE(reopened.error().message.find("there is no folder"), std::string::npos);
   EXPECT_FALSE(fs::exists(inner));
   log->write({ib::LogLevel::Info, "test", "goes on"});
-  EXPECT_NE(text_of(folder.path / "moved" / "log").find("test: goes on"), std::string::npos);
+  EXPECT_NE(text_in(folder.path / "moved" / "log").find("test: goes on"), std::string::npos);
 }
 
 TEST(LogFile, WhoFollowsTheFileSeesWhatHappensAndLinesOfDetailWait) {
@@ -62,9 +62,9 @@ TEST(LogFile, WhoFollowsTheFileSeesWhatHappensAndLinesOfDetailWait) {
   auto log = LogFile::open(path.string(), 7, false);
   ASSERT_TRUE(log);
   log->write({ib::LogLevel::Verbose, "test", "a detail"});
-  EXPECT_EQ(text_of(path), "");
+  EXPECT_EQ(text_in(path), "");
   log->write({ib::LogLevel::Info, "test", "trap"});
-  EXPECT_NE(text_of(path).find("test: trap"), std::string::npos);
+  EXPECT_NE(text_in(path).find("test: trap"), std::string::npos);
 }
 
 TEST(LogFile, WhatIsNoFolderIsSaid) {
@@ -84,7 +84,7 @@ TEST(LogFile, WhatTheFlagsLeaveOutCostsNobodyLinesAndIsInNoSummary) {
   EXPECT_EQ(log->next_deadline(), ib::kNever);
   log->write({ib::LogLevel::Info, "test", "is written", cause});
   log->finish();
-  const auto text = text_of(folder.path / "log");
+  const auto text = text_in(folder.path / "log");
   EXPECT_NE(text.find("test: is written"), std::string::npos);
   EXPECT_EQ(text.find("left out"), std::string::npos);
 }
@@ -131,11 +131,11 @@ TEST(LogFile, PutsThePrefixBeforeWhatALineSaysAlsoAfterItWasOpenedAgain) {
   auto log = LogFile::open(path.string(), 3, true, ib::monotonic_now, {0, "100% fabric A: "});
   ASSERT_TRUE(log);
   log->write({ib::LogLevel::Info, "test", "one"});
-  EXPECT_NE(text_of(path).find(" I 100% fabric A: test: one\n"), std::string::npos);
+  EXPECT_NE(text_in(path).find(" I 100% fabric A: test: one\n"), std::string::npos);
   fs::remove(path);
   ASSERT_TRUE(log->reopen());
   log->write({ib::LogLevel::Info, "test", "two"});
-  EXPECT_NE(text_of(path).find(" I 100% fabric A: test: two\n"), std::string::npos);
+  EXPECT_NE(text_in(path).find(" I 100% fabric A: test: two\n"), std::string::npos);
 }
 
 TEST(LogFile, TheSummaryComesByItsDeadlineOrAtTheEnd) {
@@ -152,12 +152,12 @@ TEST(LogFile, TheSummaryComesByItsDeadlineOrAtTheEnd) {
   now = log->next_deadline();
   log->on_time(now);
   EXPECT_EQ(log->next_deadline(), ib::kNever);
-  EXPECT_NE(text_of(folder.path / "log")
+  EXPECT_NE(text_in(folder.path / "log")
                 .find("log: 990 more lines were left out in 1 s: 990 of \"trap\" from LID 7"),
             std::string::npos);
   flood();
   log->finish();
-  EXPECT_NE(text_of(folder.path / "log").find("log: 1000 more lines were left out"),
+  EXPECT_NE(text_in(folder.path / "log").find("log: 1000 more lines were left out"),
             std::string::npos);
 }
 

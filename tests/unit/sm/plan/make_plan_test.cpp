@@ -230,7 +230,7 @@ TEST(MakePlan, RoutesFollowACableThatGoes) {
   auto request = request_for(less);
   request.before = seen;
   request.previous = first.desired->routing;
-  request.following = std::move(first.following);
+  request.reroute = std::move(first.reroute);
   // Every port keeps its LID.
   auto stored = std::make_shared<ib::route::StoredLids>();
   for (const auto& a : first.desired->lids) (*stored)[a.guid] = {a.lid, a.lmc};

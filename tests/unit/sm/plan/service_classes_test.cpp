@@ -11,7 +11,7 @@
 #include "sm/plan/plan.h"
 #include "sm/sa/paths/path_choice.h"
 #include "tests/unit/sm/sa/path_world.h"
-#include "tests/unit/tables/lane_walk.h"
+#include "tests/unit/tables/vl_walk.h"
 
 namespace sm::plan {
 namespace {
@@ -70,13 +70,13 @@ TEST(ServiceClasses, EachClassHasVlsAndSlsForEveryLayerAndItsLowestSlCarriesItsT
   map[4] = 0;
   map[9] = 15;
   const auto routes = three_layers();
-  const auto lanes = lanes_of_classes(routes, 2, classes, map, 8);
-  ASSERT_TRUE(lanes);
-  EXPECT_EQ(lanes->vls(), 6U);
+  const auto class_mapping = map_classes(routes, 2, classes, map, 8);
+  ASSERT_TRUE(class_mapping);
+  EXPECT_EQ(class_mapping->vls(), 6U);
   // Class 0: SL 0 is layer 1, SL 4 layer 0, and SL 1, which nobody uses, layer 2. Class 1: SL 3 is
   // layer 1, SLs 2 and 5 are the others.
-  const auto& levels = lanes->virtual_lanes.levels;
-  const auto& sls = lanes->virtual_lanes.sls;
+  const auto& levels = class_mapping->virtual_lanes.levels;
+  const auto& sls = class_mapping->virtual_lanes.sls;
   EXPECT_EQ(sls.at(0, 0), Sl{4});
   EXPECT_EQ(sls.at(0, 1), Sl{0});
   EXPECT_EQ(sls.at(1, 1), Sl{1});
@@ -85,42 +85,42 @@ TEST(ServiceClasses, EachClassHasVlsAndSlsForEveryLayerAndItsLowestSlCarriesItsT
   EXPECT_EQ(levels.at(Sl{3}, sls.at(1, 1)), Sl{5});
   EXPECT_EQ(levels.at(Sl{4}, sls.at(0, 1)), Sl{0}) << "the class and the pair decide";
   EXPECT_EQ(levels.at(Sl{9}, sls.at(0, 1)), std::nullopt) << "dropped";
-  const auto& vl = lanes->virtual_lanes.sl_to_vl.injection().vl;
+  const auto& vl = class_mapping->virtual_lanes.sl_to_vl.injection().vl;
   EXPECT_THAT(std::vector<unsigned>(vl.begin(), vl.begin() + 10),
               ElementsAre(1, 2, 3, 4, 0, 5, 1, 1, 1, 15));
-  EXPECT_EQ(lanes->multicast.sl, Sl{0});
-  EXPECT_EQ(lanes->multicast.sls & bits({0, 3}), bits({0, 3}));
-  EXPECT_EQ(lanes->multicast.sls & bits({1, 2, 4, 5, 9}), 0);
+  EXPECT_EQ(class_mapping->multicast.sl, Sl{0});
+  EXPECT_EQ(class_mapping->multicast.sls & bits({0, 3}), bits({0, 3}));
+  EXPECT_EQ(class_mapping->multicast.sls & bits({1, 2, 4, 5, 9}), 0);
 }
 
 TEST(ServiceClasses, OneClassLeavesWhatTheEngineSays) {
   const auto routes = three_layers();
-  const auto lanes = lanes_of_classes(routes, 2, {bits({7})}, policy::kDefaultSlToVl, 8);
-  ASSERT_TRUE(lanes);
-  EXPECT_EQ(lanes->virtual_lanes.sls, routes.virtual_lanes.sls);
-  EXPECT_EQ(lanes->virtual_lanes.sl_to_vl, routes.virtual_lanes.sl_to_vl);
-  EXPECT_EQ(lanes->virtual_lanes.levels.at(Sl{7}, Sl{2}), Sl{2});
+  const auto class_mapping = map_classes(routes, 2, {bits({7})}, policy::kDefaultSlToVl, 8);
+  ASSERT_TRUE(class_mapping);
+  EXPECT_EQ(class_mapping->virtual_lanes.sls, routes.virtual_lanes.sls);
+  EXPECT_EQ(class_mapping->virtual_lanes.sl_to_vl, routes.virtual_lanes.sl_to_vl);
+  EXPECT_EQ(class_mapping->virtual_lanes.levels.at(Sl{7}, Sl{2}), Sl{2});
 }
 
 TEST(ServiceClasses, SixteenSlsCanBeTooFew) {
   auto routes = three_layers();
   ServiceClasses classes;
   for (unsigned sl = 0; sl < 5; ++sl) classes.push_back(bits({sl}));
-  EXPECT_TRUE(lanes_of_classes(routes, 2, classes, policy::kDefaultSlToVl, 15));
+  EXPECT_TRUE(map_classes(routes, 2, classes, policy::kDefaultSlToVl, 15));
   classes.push_back(bits({5}));
-  EXPECT_FALSE(lanes_of_classes(routes, 2, classes, policy::kDefaultSlToVl, 15)) << "18 of them";
+  EXPECT_FALSE(map_classes(routes, 2, classes, policy::kDefaultSlToVl, 15)) << "18 of them";
 }
 
 TEST(ServiceClasses, WeightsOfAClassAreSharedByItsVlsInTheProportionsThatWereWritten) {
   const ServiceClasses classes{bits({0}), bits({3})};
-  ClassLanes lanes;
-  lanes.vls_each = 2;
-  lanes.classes = 2;
+  ClassMapping class_mapping;
+  class_mapping.vls_each = 2;
+  class_mapping.classes = 2;
   const auto share = [&](const VlArbitrationTemplate& written, unsigned link) {
     policy::VlSettings settings;
     settings.low = written;
     settings.high = {};
-    const auto weights = class_arbitration(settings, classes, lanes, link);
+    const auto weights = class_arbitration(settings, classes, class_mapping, link);
     EXPECT_TRUE(weights.high.empty());
     return weights.low;
   };
@@ -171,9 +171,9 @@ class Planned {
     return path ? std::optional(path->sl) : std::nullopt;
   }
 
-  ib::tables::test::LaneFindings judged(const std::vector<std::uint8_t>& levels) {
+  ib::tables::test::VlWalkFindings judged(const std::vector<std::uint8_t>& levels) {
     const auto& f = world.snapshot->fabric();
-    const ib::tables::test::LaneTables tables{
+    const ib::tables::test::VlWalkTables tables{
         f,
         [&](NodeIndex at, ib::Lid lid) {
           return desired.routing->lfts.at(desired.routing->graph.switch_of(at), lid);
@@ -193,7 +193,7 @@ class Planned {
               if (asked) sls.insert(asked->value);
           return sls;
         }};
-    return ib::tables::test::LaneWalk(tables).findings();
+    return ib::tables::test::VlWalk(tables).findings();
   }
 
   sa::test::PathWorld world;

@@ -38,7 +38,7 @@ TEST(ErrorThresholds, MistakesAreNamed) {
   EXPECT_THAT(complaint("SymbolErrorCouter=1"), HasSubstr("did you mean 'SymbolErrorCounter'?"));
   EXPECT_THAT(complaint("x=1"), HasSubstr("expected the name of an error counter, got 'x'"));
   EXPECT_THAT(complaint("VL15Dropped=-1"), HasSubstr("expected a number or 'off' for VL15Dropped"));
-  EXPECT_THAT(complaint("VL15Dropped=1,VL15Dropped=2"), HasSubstr("VL15Dropped is there twice"));
+  EXPECT_THAT(complaint("VL15Dropped=1,VL15Dropped=2"), HasSubstr("duplicate VL15Dropped"));
 }
 
 }  // namespace

@@ -171,10 +171,10 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"A=1 : ALL_S;",
                "p:1:7: error: unknown member 'ALL_S'; did you mean 'ALL_SWITCHES'?"},
         Broken{"A=1, ipo : ALL;", "p:1:6: error: unknown flag 'ipo'; did you mean 'ipoib'?"},
-        Broken{"A=1, ipoib, ipoib : ALL;", "p:1:13: error: 'ipoib' is said twice"},
-        Broken{"A=1, sl=1, sl=2 : ALL;", "p:1:12: error: said twice: sl"},
+        Broken{"A=1, ipoib, ipoib : ALL;", "p:1:13: error: duplicate 'ipoib'"},
+        Broken{"A=1, sl=1, sl=2 : ALL;", "p:1:12: error: duplicate sl"},
         Broken{"A=1, defmember=full : defmember=full : ALL;",
-               "p:1:23: error: the default membership (defmember) is said twice"},
+               "p:1:23: error: duplicate default membership (defmember)"},
         Broken{"A=1, mtu=9000 : ALL;",
                "p:1:10: error: expected an MTU code from 1 to 5 or 256, 512, 1024, 2048 or 4096, "
                "got '9000'"},

@@ -153,10 +153,11 @@ TEST(Partitions, ANameThatSeveralNodesBearMakesNobodyAMemberAndIsSaid) {
   EXPECT_THAT(sizes, ElementsAre(1, 1, 2, 2, 1, 1));
   EXPECT_THAT(
       ambiguous_names(policy, ports),
-      ElementsAre("partitions: 2 nodes bear the name \"other\" (0x0000000000000005, "
-                  "0x0000000000000006), and none of them is a member of a partition by it; "
-                  "name their ports by GUID",
-                  testing::HasSubstr("3 nodes bear the name \"twin\" (0x0000000000000001, ")));
+      ElementsAre(
+          "partitions: ambiguous name \"other\", 2 nodes have it (0x0000000000000005, "
+          "0x0000000000000006): none of them is a member of a partition by it; "
+          "specify their ports by GUID",
+          testing::HasSubstr("ambiguous name \"twin\", 3 nodes have it (0x0000000000000001, ")));
 }
 
 TEST(Partitions, ANodeThatDescribesItselfAsTheMapCallsAnotherIsNotMeant) {

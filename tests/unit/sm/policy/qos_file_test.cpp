@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
                "q:3:1: error: unknown word 'nam'; here are name, use, port-guid, port-name, "
                "partition, pkey, node-type; did you mean 'name'?"},
         Broken{"port-groups\nport-group\nname: A\nname: B\nend-port-group\nend-port-groups",
-               "q:4:1: error: 'name' is said twice (first in line 3)"},
+               "q:4:1: error: duplicate 'name' (first in line 3)"},
         Broken{"qos-levels\nqos-level\nname: A\nend-qos-level\nend-qos-levels",
                "q:2:1: error: QoS level 'A' has no sl"},
         Broken{"qos-match-rules\nqos-match-rule\nqos-level-name: "

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"BW_NAMES band = 5 BW_RULES default = 1:bnad",
                "r:1:40: error: no bandwidth is named 'bnad'; did you mean 'band'?"},
         Broken{"BW_NAMES bw = 5 BW_RULES default = 1:bw, 1:bw",
-               "r:1:42: error: SL 1 is said twice in this rule"},
+               "r:1:42: error: duplicate SL 1 in this rule"},
         Broken{"BW_NAMES bw = 5 BW_RULES 0x1 = 1:bw\n1 = 2:bw",
                "r:2:1: error: '1' has a rule already"},
         Broken{"BW_NAMES bw = 5 BW_RULES default 1:bw",

@@ -217,9 +217,9 @@ TEST(SaReplays, ARepeatedPathIsTheStoredOne) {
   bench.server.publish(bench.now, later);
   EXPECT_EQ(bench.ask(request).mad, first.mad);
   EXPECT_EQ(bench.server.counters().replayed, 1U);
-  auto anew = request;
-  anew.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{0x777});
-  EXPECT_NE(ib::wire::body<ib::wire::PathRecord>(bench.ask(anew).mad),
+  auto again = request;
+  again.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{0x777});
+  EXPECT_NE(ib::wire::body<ib::wire::PathRecord>(bench.ask(again).mad),
             ib::wire::body<ib::wire::PathRecord>(first.mad));
 }
 
@@ -245,7 +245,7 @@ TEST(Replays, AreBounded) {
       auto request = numbered(tid);
       request.mad.set<&ib::wire::MadHeader::method>(method);
       request.mad.bytes.back() = std::byte{1};  // trailing zeros are not kept
-      replays.look(Instant{0}, request);
+      replays.find(Instant{0}, request);
       replays.begin();
       replays.end(Instant{0}, request, request);
     }
@@ -253,7 +253,7 @@ TEST(Replays, AreBounded) {
   EXPECT_EQ(replays.size(), 110U) << "reads do not push writes out";
 }
 
-/// A TID that is used anew while it is under way, twice; the answer to the first comes last but
+/// A TID that is used again while it is under way, twice; the answer to the first comes last but
 /// one.
 TEST(Replays, AnAnswerIsNotKeptForAnotherRequestOfItsTid) {
   Replays replays;
@@ -261,18 +261,18 @@ TEST(Replays, AnAnswerIsNotKeptForAnotherRequestOfItsTid) {
   for (std::uint8_t i = 0; i < 3; ++i) requests[i].mad.data()[0] = std::byte{i};
   const auto& [first, second, third] = requests;
   for (const auto& request : {first, second}) {
-    EXPECT_EQ(replays.look(Instant{0}, request), Replays::Seen::Never);
+    EXPECT_EQ(replays.find(Instant{0}, request), Replays::Seen::Never);
     replays.begin();
   }
   replays.end(Instant{0}, second, second);
-  EXPECT_EQ(replays.look(Instant{0}, second), Replays::Seen::Answered);
-  EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::Never);
+  EXPECT_EQ(replays.find(Instant{0}, second), Replays::Seen::Answered);
+  EXPECT_EQ(replays.find(Instant{0}, third), Replays::Seen::Never);
   replays.begin();
   replays.end(Instant{0}, first, first);
-  EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::UnderWay);
+  EXPECT_EQ(replays.find(Instant{0}, third), Replays::Seen::UnderWay);
   replays.end(Instant{0}, third, third);
-  EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::Answered);
-  EXPECT_EQ(replays.look(Instant{0}, first), Replays::Seen::Never);
+  EXPECT_EQ(replays.find(Instant{0}, third), Replays::Seen::Answered);
+  EXPECT_EQ(replays.find(Instant{0}, first), Replays::Seen::Never);
 }
 
 TEST(Replays, OneTidForManyThingsLeavesNothingBehind) {
@@ -282,7 +282,7 @@ TEST(Replays, OneTidForManyThingsLeavesNothingBehind) {
     request.mad.set<&ib::wire::MadHeader::method>(Method::Set);
     request.mad.set<&ib::wire::MadHeader::attribute_id>(attr::kMcMemberRecord);
     request.mad.data()[0] = std::byte{i};
-    replays.look(Instant{0}, request);
+    replays.find(Instant{0}, request);
     replays.begin();
     replays.end(Instant{0}, request, request);
   }

@@ -288,8 +288,8 @@ class SaAliasesGivenBack : public SaAliases {
   }
   using Entries = std::map<unsigned, std::uint64_t>;
   void publish(std::uint64_t revision, std::size_t host, const std::optional<Entries>& held) {
-    DeviceState holdings;
-    holdings.aliases_revision = revision;
+    DeviceState device_state;
+    device_state.aliases_revision = revision;
     device::Inventory tables;
     if (held) {
       ib::wire::GuidInfo block{};
@@ -297,8 +297,8 @@ class SaAliasesGivenBack : public SaAliases {
       for (const auto& [i, guid] : *held) block.guid[i] = Guid{guid};
       put_guids(tables, host, block);
     }
-    holdings.tables = tables.publish();
-    bench.server.publish(std::make_shared<const DeviceState>(holdings));
+    device_state.tables = tables.publish();
+    bench.server.publish(std::make_shared<const DeviceState>(device_state));
   }
   /// What the store holds after that, with the places that were given back.
   std::vector<store::AliasGuid> stored() {
@@ -333,11 +333,11 @@ TEST_F(SaAliasesGivenBack, AreForgottenWhenTheirPortHasHeard) {
 /// Who has given one back does not find it there, although the port has not heard of it yet.
 TEST_F(SaAliasesGivenBack, AreNotShownAlthoughTheirPortHoldsThemStill) {
   set(3, {{1, 0xA1}, {2, 0xA2}});
-  DeviceState holdings;
+  DeviceState device_state;
   device::Inventory tables;
   put_guids(tables, 3, {{bench.host(3).guid, Guid{0xA1}, Guid{0xA2}, Guid{0xF3}}});
-  holdings.tables = tables.publish();
-  bench.server.publish(std::make_shared<const DeviceState>(holdings));
+  device_state.tables = tables.publish();
+  bench.server.publish(std::make_shared<const DeviceState>(device_state));
   remove(3, {{1, 0}});
   const auto get = bench.ask(
       bench.request(Method::Get, attr::kGuidInfoRecord, record(3, {}), kLidAndBlock, 0, 3));

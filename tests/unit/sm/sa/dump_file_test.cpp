@@ -262,7 +262,7 @@ TEST(SaDumpFile, OnlyWhatIsMissingIsTaken) {
   const auto rest = missing_from(ours, dump, 0);
   EXPECT_THAT(rest.batch.groups, ElementsAre(dump.groups[0])) << "the MLID of the other is in use";
   EXPECT_THAT(rest.batch.members, IsEmpty());
-  EXPECT_THAT(rest.batch.aliases, IsEmpty()) << "another port bears it";
+  EXPECT_THAT(rest.batch.aliases, IsEmpty()) << "another port has it";
   EXPECT_THAT(rest.left_out, ElementsAre("group ff12:601b:ffff::1: 2 members have to join again: "
                                          "in the dump it has MLID 0xc001, which here is that of " +
                                          to_string(other.mgid)));

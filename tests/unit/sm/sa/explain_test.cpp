@@ -109,16 +109,16 @@ TEST_F(Explain, TheDefaultLevelIsSaidToBeWhatIsLeft) {
 TEST_F(Explain, WhereThereIsNoPathItSaysWhy) {
   put_in_force(kLevels);
   EXPECT_THAT(of(qos_class(7)).refusal, HasSubstr("no partition that q.conf:25"));
-  Partition small{0x0012, Standing::None, {}, std::nullopt};
-  small.members[w.host(0).guid] = Standing::Limited;
-  small.members[w.host(9).guid] = Standing::Limited;
+  Partition small{0x0012, Membership::None, {}, std::nullopt};
+  small.members[w.host(0).guid] = Membership::Limited;
+  small.members[w.host(9).guid] = Membership::Limited;
   w.policy.partitions.push_back(small);
   const auto explained = of(p_key(0x12));
   EXPECT_FALSE(explained.path);
   EXPECT_EQ(explained.refusal,
             "P_Key 0x0012 does not join them: the source is a limited member, the destination a "
             "limited member");
-  w.policy.partitions.back().members[w.host(9).guid] = Standing::Full;
+  w.policy.partitions.back().members[w.host(9).guid] = Membership::Full;
   EXPECT_TRUE(of(p_key(0x12)).path);
   const auto slow = of({std::nullopt, 0x1234, 0x12});
   EXPECT_EQ(reason(slow, "P_Key").value, "0x0012");

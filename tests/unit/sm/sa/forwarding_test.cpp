@@ -265,8 +265,8 @@ TEST_F(SaForwarding, ADeadSubscriberIsRemovedForGood) {
   EXPECT_EQ(bench.server.contents().subscriptions, kept());
 }
 
-/// A program that was started anew: reports that nobody answered meanwhile are not held against it,
-/// or it would lose what it has just been granted.
+/// A program that was started again: reports that nobody answered meanwhile are not held against
+/// it, or it would lose what it has just been granted.
 TEST_F(SaForwarding, WhoSubscribesAgainIsAlive) {
   subscribe(3, 0xFFFF);
   bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));

@@ -17,6 +17,7 @@
 #include "sm/sa/intake/turn.h"
 #include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/large_subnet.h"
+#include "tests/unit/sm/sa/run_commits.h"
 #include "tests/unit/sm/sa/storm_costs.h"
 #include "tests/unit/sm/sa/subnet.h"
 
@@ -168,7 +169,7 @@ class Storm {
   Server server_{Options{}};
   std::vector<Arrival> arrivals_;
   std::vector<Publication> publications_;
-  std::unique_ptr<Paths> truth_{std::make_unique<Paths>(subnet_)};  // made anew each time
+  std::unique_ptr<Paths> truth_{std::make_unique<Paths>(subnet_)};  // made again each time
   std::vector<Hold> holds_;
   std::uint64_t tid_{0};
 };

@@ -283,7 +283,7 @@ TEST(SaMultiPath, StepsOfAnyLengthGiveTheSame) {
     std::vector<std::byte> bytes(source.record_bytes());
     for (auto what = RecordSource::Found::NotYet; what != RecordSource::Found::Nothing;) {
       std::size_t candidates = 1 + random() % 9;
-      what = source.look(bytes.data(), candidates);
+      what = source.next_among(bytes.data(), candidates);
       if (what != RecordSource::Found::Record) continue;
       found.push_back(ib::wire::decode<PathRecord>(bytes.data()));
     }

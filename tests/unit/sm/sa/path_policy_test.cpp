@@ -24,11 +24,11 @@ constexpr std::uint64_t kPKeyBit = bit(path_bit::kPKey), kSlBit = bit(path_bit::
 /// The default partition with full members 0 to 3 only, everybody else limited; and one of its own
 /// for hosts 4 and 5.
 void divide(PathWorld& w) {
-  Partition all{0x7FFF, Standing::Limited, {}, std::nullopt};
-  for (std::size_t i = 0; i < 4; ++i) all.members[w.host(i).guid] = Standing::Full;
-  Partition small{0x0012, Standing::None, {}, Sl{2}};
-  small.members[w.host(4).guid] = Standing::Full;
-  small.members[w.host(5).guid] = Standing::Limited;
+  Partition all{0x7FFF, Membership::Limited, {}, std::nullopt};
+  for (std::size_t i = 0; i < 4; ++i) all.members[w.host(i).guid] = Membership::Full;
+  Partition small{0x0012, Membership::None, {}, Sl{2}};
+  small.members[w.host(4).guid] = Membership::Full;
+  small.members[w.host(5).guid] = Membership::Limited;
   w.policy.partitions = {all, small};
 }
 
@@ -134,7 +134,7 @@ TEST(SaPathPolicy, TheFirstRuleThatFitsGivesTheLevel) {
   // A level without a partition that the two share gives no path.
   wanted.qos_class = 7;
   EXPECT_FALSE(w.get(wanted, kGids | bit(path_bit::kQosClass)));
-  w.policy.partitions.push_back({0x0012, Standing::Full, {}, std::nullopt});
+  w.policy.partitions.push_back({0x0012, Membership::Full, {}, std::nullopt});
   const auto classed = w.get(wanted, kGids | bit(path_bit::kQosClass));
   ASSERT_TRUE(classed);
   EXPECT_EQ(classed->p_key, PKey{0x8012});

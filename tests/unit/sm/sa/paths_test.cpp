@@ -19,7 +19,7 @@ namespace {
 using ib::fabric::kNoSwitch;
 using ib::fabric::SwitchIndex;
 
-/// What one end of a link allows, read from the snapshot anew each time.
+/// What one end of a link allows, read from the snapshot again each time.
 struct End {
   std::uint8_t mtu, rate;
 };

@@ -433,7 +433,7 @@ TEST(SaQuery, PathOfAnotherPartitionIsNone) {
   EXPECT_EQ(limited[0].p_key, ib::PKey{0x7FFF});
   wanted.sl = ib::Sl{3};
   EXPECT_THAT(table(bench, attr::kPathRecord, wanted, kMask | at_bit(kSl)), SizeIs(1))
-      << "routes on one lane have every SL";
+      << "routes on one VL have every SL";
 }
 
 TEST(SaQuery, PathsCarryTheSlOfThePairAndAreReversibleWhereBothWaysAgree) {

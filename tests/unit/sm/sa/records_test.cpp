@@ -26,34 +26,34 @@ constexpr ib::PKey kOthersPKey{0x8001};  // nobody of these ports holds it
 /// A tree with LMC on some hosts, tables on every device, groups, services and subscriptions.
 class Records {
  public:
-  Records() : bench(fabric(), {}, contents()), holdings(std::make_shared<DeviceState>()) {
+  Records() : bench(fabric(), {}, contents()), device_state(std::make_shared<DeviceState>()) {
     const auto& observed = *bench.snapshot->observed;
     device::Inventory tables;
     for (NodeIndex n = 0; n < observed.nodes.size(); ++n) read(n, tables);
     const auto& routing = bench.snapshot->routing;
-    holdings->graph = {routing, &routing->graph};
+    device_state->graph = {routing, &routing->graph};
     auto mfts = std::make_shared<ib::tables::MulticastTables>();
     for (const unsigned mlid : {0xC000U, 0xC001U, 0xC021U, 0xC03FU})
       for (ib::fabric::SwitchIndex s = 0; s < routing->graph.switch_count(); ++s)
         for (unsigned p = 0; p <= 8; ++p)
           if (random() % 3 == 0) (*mfts)[Lid{static_cast<std::uint16_t>(mlid)}][s].set(p);
-    holdings->multicast = mfts;
+    device_state->multicast = mfts;
     for (ib::fabric::SwitchIndex s = 0; s < routing->graph.switch_count(); ++s)
       read_forwarding(tables.own_forwarding(routing->graph.guid(s)));
-    holdings->tables = tables.publish();
-    holdings->own_sm.guid = bench.snapshot->sm_port_guid;
-    holdings->own_sm.act_count = 4711;
-    holdings->own_sm.priority = 5;
-    holdings->own_sm.sm_state = ib::wire::SmState::Master;
+    device_state->tables = tables.publish();
+    device_state->own_sm.guid = bench.snapshot->sm_port_guid;
+    device_state->own_sm.act_count = 4711;
+    device_state->own_sm.priority = 5;
+    device_state->own_sm.sm_state = ib::wire::SmState::Master;
     for (const std::size_t host : {3U, 7U}) {
       ib::wire::SmInfo info;
       info.guid = bench.host(host).guid;
       info.priority = static_cast<std::uint8_t>(host);
       info.sm_state = host == 3 ? ib::wire::SmState::Standby : ib::wire::SmState::NotActive;
       info.act_count = 4711;
-      holdings->other_sms.push_back(info);
+      device_state->other_sms.push_back(info);
     }
-    bench.server.publish(holdings);
+    bench.server.publish(device_state);
   }
 
   /// What a client of `Record` gets.
@@ -79,7 +79,7 @@ class Records {
 
   std::mt19937 random{20240607};
   Bench bench;
-  std::shared_ptr<DeviceState> holdings;
+  std::shared_ptr<DeviceState> device_state;
 
  private:
   static Fabric fabric() {
@@ -225,7 +225,7 @@ TEST(SaRecords, SwitchInfoOfEverySwitchAsItAnswered) {
 /// What the switch of a record's LID answered.
 const device::Forwarding& answered(const Records& r, Lid lid) {
   const auto owner = r.bench.snapshot->fabric().find_lid(lid);
-  return *r.holdings->tables->forwarding(r.bench.snapshot->fabric().node(owner->node).guid);
+  return *r.device_state->tables->forwarding(r.bench.snapshot->fabric().node(owner->node).guid);
 }
 
 TEST(SaRecords, LinearTablesAreWhatSwitchesAnsweredUpToTheHighestLid) {
@@ -254,11 +254,11 @@ TEST(SaRecords, BlocksOfForwardingTablesThatAreNotKnownHaveNoRecord) {
   const auto& graph = r.bench.snapshot->routing->graph;
   const Guid whole = graph.guid(0), part = graph.guid(1);
   for (const Guid guid : {whole, part})
-    tables.own_forwarding(guid) = *r.holdings->tables->forwarding(guid);
+    tables.own_forwarding(guid) = *r.device_state->tables->forwarding(guid);
   tables.own_forwarding(part).lft_known[0] = false;
   tables.own_forwarding(part).mft.erase({1, 0});
-  r.holdings->tables = tables.publish();
-  r.bench.server.publish(std::make_shared<DeviceState>(*r.holdings));
+  r.device_state->tables = tables.publish();
+  r.bench.server.publish(std::make_shared<DeviceState>(*r.device_state));
   const auto blocks = (r.bench.snapshot->routing->lfts.lid_count() + 63) / 64;
   EXPECT_THAT(r.table<ib::wire::LinearFdtRecord>(attr::kLinearFdtRecord), SizeIs(2 * blocks - 1));
   EXPECT_THAT(r.table<ib::wire::MulticastFdtRecord>(attr::kMulticastFdtRecord), SizeIs(3));

@@ -107,7 +107,7 @@ TEST(SaRegistered, IsLookedThroughInSteps) {
 template <class Record>
 std::optional<Record> look(RecordSource& source, std::size_t candidates, bool& at_end) {
   std::vector<std::byte> bytes(source.record_bytes());
-  const auto what = source.look(bytes.data(), candidates);
+  const auto what = source.next_among(bytes.data(), candidates);
   at_end = what == RecordSource::Found::Nothing;
   if (what != RecordSource::Found::Record) return std::nullopt;
   return ib::wire::decode<Record>(bytes.data());

@@ -199,7 +199,7 @@ TEST_F(SaRmppOut, TwoTablesByOneTid) {
 }
 
 /// Who asks something else by a TID that is in use has done with what it was asked before by it: a
-/// program that was started anew, say.
+/// program that was started again, say.
 TEST_F(SaRmppOut, AnotherQuestionByOneTidTakesThePlaceOfTheFirst) {
   const auto first = begin_table();
   EXPECT_THAT(tell(first), IsEmpty()) << "the same again is under way";

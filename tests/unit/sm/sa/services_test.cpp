@@ -476,7 +476,7 @@ TEST_F(SaServices, WhatAnotherOneStoredIsAnsweredAndWasNeverMixed) {
   EXPECT_THAT(bench.drain(), IsEmpty());
   EXPECT_EQ(bench.server.contents().services, theirs.services);
   EXPECT_EQ(bench.server.counters().requests, requests);
-  EXPECT_GT(bench.server.revision(), revision) << "the dump is written anew";
+  EXPECT_GT(bench.server.revision(), revision) << "the dump is written again";
   EXPECT_TRUE(bench.server.take_aliases_changed());
   EXPECT_EQ(bench.server.aliases().size(), 1U);
 

@@ -9,6 +9,7 @@
 
 #include "libdiag/mad/rmpp.h"
 #include "sm/sa/server.h"
+#include "tests/unit/sm/sa/run_commits.h"
 #include "tests/unit/sm/sa/snapshot_of.h"
 
 namespace sm::sa::test {

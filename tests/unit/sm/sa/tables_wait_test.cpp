@@ -20,13 +20,13 @@ const std::uint16_t kOfDevices[] = {attr::kPKeyTableRecord, attr::kSlToVlRecord,
                                     attr::kVlArbitrationRecord, attr::kGuidInfoRecord};
 
 DeviceStatePtr to_come(bool wanting) {
-  DeviceState holdings;
-  holdings.tables_to_come = wanting;
-  return std::make_shared<const DeviceState>(std::move(holdings));
+  DeviceState device_state;
+  device_state.tables_to_come = wanting;
+  return std::make_shared<const DeviceState>(std::move(device_state));
 }
 /// One P_Key of one node, and nothing to come.
 DeviceStatePtr read(const Bench& bench, NodeIndex node) {
-  DeviceState holdings;
+  DeviceState device_state;
   device::Inventory all;
   const auto& of = bench.snapshot->fabric().node(node);
   ib::wire::PKeyTable keys{};
@@ -34,8 +34,8 @@ DeviceStatePtr read(const Bench& bench, NodeIndex node) {
   device::Block block{};
   ib::wire::encode(keys, block.data());
   all.put(device::kPKeyTable, of.guid, of.num_ports, {1, 0, 0}, block);
-  holdings.tables = all.publish();
-  return std::make_shared<const DeviceState>(std::move(holdings));
+  device_state.tables = all.publish();
+  return std::make_shared<const DeviceState>(std::move(device_state));
 }
 
 Packet query(Bench& bench, Method method, std::uint16_t attribute, std::size_t from = 0) {

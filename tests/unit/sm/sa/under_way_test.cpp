@@ -20,7 +20,7 @@ TEST(UnderWay, AnEmptyOneHasNothing) {
   EXPECT_EQ(table.find(key_with(1)), nullptr);
 }
 
-/// Random requests that begin, begin anew and end, beside a plain map, over growths of the table.
+/// Random requests that begin, begin again and end, beside a plain map, over growths of the table.
 TEST(UnderWay, DoesWhatASimpleOneDoes) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     SCOPED_TRACE(seed);

@@ -11,9 +11,9 @@ namespace attr = wire::attr;
 
 constexpr std::uint64_t kMadWords = 72;
 
-class Lanes : public testing::Test {
+class DataVls : public testing::Test {
  protected:
-  Lanes() : model(small_fabric()), hand(model) { bring_up(hand); }
+  DataVls() : model(small_fabric()), hand(model) { bring_up(hand); }
 
   /// VLs of SL 0 on of packets from `in` to `out` of a switch or host; what is not said is VL 0.
   void map(const Hops& hops, unsigned in, unsigned out, std::initializer_list<std::uint8_t> vls) {
@@ -34,7 +34,7 @@ class Lanes : public testing::Test {
   }
   /// What was received on each VL since the fabric came up.
   std::vector<std::uint64_t> received(PortRef port) {
-    const LaneCounters all = model.lane_counters(port);
+    const VlCounters all = model.vl_counters(port);
     return {all.rcv_pkts.begin(), all.rcv_pkts.end()};
   }
   static std::vector<std::uint64_t> only(std::size_t vl, std::uint64_t count) {
@@ -59,7 +59,7 @@ class Lanes : public testing::Test {
   Hand hand;
 };
 
-TEST_F(Lanes, EachHopHasItsOwn) {
+TEST_F(DataVls, EachHopHasItsOwn) {
   map({}, 0, 0, {0, 0, 0, 1});
   map({1}, 1, 3, {0, 0, 0, 4});
   map({1, 3}, 3, 1, {0, 0, 0, 6});
@@ -67,21 +67,21 @@ TEST_F(Lanes, EachHopHasItsOwn) {
   EXPECT_EQ(received({kS1, 1}), only(1, 5));
   EXPECT_EQ(received({kS2, 3}), only(4, 5));
   EXPECT_EQ(received({kH2, 1}), only(6, 5));
-  const LaneCounters between = model.lane_counters({kS1, 3});
+  const VlCounters between = model.vl_counters({kS1, 3});
   EXPECT_EQ(between.xmit_pkts[4], 5U);
   EXPECT_EQ(between.xmit_data_of_sl[3], 5 * kMadWords);
-  EXPECT_EQ(model.lane_counters({kS2, 3}).rcv_data_of_sl[3], 5 * kMadWords);
+  EXPECT_EQ(model.vl_counters({kS2, 3}).rcv_data_of_sl[3], 5 * kMadWords);
   EXPECT_EQ(hand.unasked.size(), 5U);
 }
 
-TEST_F(Lanes, TheInputPortCounts) {
+TEST_F(DataVls, TheInputPortCounts) {
   map({1}, 1, 3, {5});
   map({1}, 2, 3, {6});
   send(kLidH2, Sl{0});
   EXPECT_EQ(received({kS2, 3}), only(5, 1));
 }
 
-TEST_F(Lanes, VL15OnTheWayDiscardsAndIsCountedWhereThePacketCameIn) {
+TEST_F(DataVls, VL15OnTheWayDiscardsAndIsCountedWhereThePacketCameIn) {
   map({1}, 1, 3, {0, 0, 15});
   send(kLidH2, Sl{2}, 3);
   send(kLidH2, Sl{1});
@@ -100,7 +100,7 @@ TEST_F(Lanes, VL15OnTheWayDiscardsAndIsCountedWhereThePacketCameIn) {
       0U);
 }
 
-TEST_F(Lanes, VL15AtTheSenderDiscards) {
+TEST_F(DataVls, VL15AtTheSenderDiscards) {
   map({}, 0, 0, {0, 15});
   send(kLidH2, Sl{1});
   EXPECT_TRUE(hand.unasked.empty());
@@ -108,7 +108,7 @@ TEST_F(Lanes, VL15AtTheSenderDiscards) {
   EXPECT_EQ(received({kS1, 1}), std::vector<std::uint64_t>(15));
 }
 
-TEST_F(Lanes, AVlThatTheLinkDoesNotOperateDiscards) {
+TEST_F(DataVls, AVlThatTheLinkDoesNotOperateDiscards) {
   map({1}, 1, 3, {0, 3});
   ASSERT_EQ(hand.set_port({1}, 3, [](wire::PortInfo& i) { i.operational_vls = 3; }), 0);
   send(kLidH2, Sl{1});
@@ -119,14 +119,14 @@ TEST_F(Lanes, AVlThatTheLinkDoesNotOperateDiscards) {
   EXPECT_EQ(model.counters().dropped_vl, 1U);
 }
 
-TEST_F(Lanes, WhatNoRouteTakesIsNoMappingError) {
+TEST_F(DataVls, WhatNoRouteTakesIsNoMappingError) {
   send(Lid{3}, Sl{0}, 2);
   const auto details = counters<wire::PortRcvErrorDetails>(kLidS1, 1, attr::kPortRcvErrorDetails);
   EXPECT_EQ(details.dlid_mapping_errors, 2U);
   EXPECT_EQ(details.vl_mapping_errors, 0U);
 }
 
-TEST_F(Lanes, ThePmaTellsThemByVlAndBySl) {
+TEST_F(DataVls, ThePmaTellsThemByVlAndBySl) {
   map({1}, 1, 3, {0, 0, 0, 0, 2});
   send(kLidH2, Sl{4}, 7);
   const Lid s2{2};
@@ -148,7 +148,7 @@ TEST_F(Lanes, ThePmaTellsThemByVlAndBySl) {
   EXPECT_EQ(counters<wire::PortVlOpData>(s2, 3, attr::kPortVlOpData).data[2], 7 * kMadWords);
 }
 
-TEST_F(Lanes, AMulticastPacketTakesTheVlOfEachOfItsPorts) {
+TEST_F(DataVls, AMulticastPacketTakesTheVlOfEachOfItsPorts) {
   map({1}, 1, 2, {0, 2});
   map({1}, 1, 3, {0, 3});
   wire::MulticastForwardingTable table;

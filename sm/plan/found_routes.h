@@ -39,7 +39,7 @@ std::uint64_t sum_of(const ib::route::Options& options);
 std::vector<std::byte> encode(const RouteMemory& memory);
 std::optional<RouteMemory> decode(std::span<const std::byte> bytes);
 
-struct Standing {
+struct FoundRoutes {
   /// What switches answered that they hold, by LID. Whoever is missing holds nothing good.
   std::unordered_map<ib::Guid, std::vector<std::uint8_t>> lfts;
   std::optional<RouteMemory> made;  // by whom they were programmed; empty: not known
@@ -51,16 +51,16 @@ struct Standing {
 };
 
 /// By the switch indexes of `graph`. What was made for other switches than these is left out.
-ib::route::StandingRoutes standing_routes(const Standing& standing,
-                                          const ib::fabric::CompactGraph& graph);
+ib::route::FoundRoutes found_routes(const FoundRoutes& found,
+                                    const ib::fabric::CompactGraph& graph);
 /// Whether all that is known of switches is what these tables say.
-bool is_held(const Standing& standing, const ib::fabric::CompactGraph& graph,
+bool is_held(const FoundRoutes& found, const ib::fabric::CompactGraph& graph,
              const ib::tables::LinearTables& lfts);
 /// What these tables change.
-Changed changed_from(const Standing& standing, const ib::fabric::CompactGraph& graph,
+Changed changed_from(const FoundRoutes& found, const ib::fabric::CompactGraph& graph,
                      const ib::tables::LinearTables& lfts);
 /// SLs that connections got, likewise; kNoSl where that is not known.
-std::optional<ib::tables::PathSls> standing_sls(const Standing& standing,
-                                                const ib::fabric::CompactGraph& graph);
+std::optional<ib::tables::PathSls> found_sls(const FoundRoutes& found,
+                                             const ib::fabric::CompactGraph& graph);
 
 }  // namespace sm::plan

@@ -17,7 +17,7 @@
 
 namespace ib::tables::test {
 
-struct LaneTables {
+struct VlWalkTables {
   const fabric::Fabric& fabric;
   /// The port by which a switch forwards a LID.
   std::function<std::uint8_t(fabric::NodeIndex at, Lid lid)> forward;
@@ -27,16 +27,16 @@ struct LaneTables {
   std::function<std::set<std::uint8_t>(fabric::PortRef from, fabric::PortRef to)> sls;
 };
 
-struct LaneFindings {
+struct VlWalkFindings {
   std::uint64_t flows{};       // (host port, host port, SL)
   std::uint64_t lost{};        // of these: dropped by VL 15, or not there after 64 hops
   bool cycle{};                // of (link between switches, VL)
   std::set<std::uint8_t> vls;  // of links between switches
 };
 
-class LaneWalk {
+class VlWalk {
  public:
-  explicit LaneWalk(const LaneTables& tables) : tables_(tables) {
+  explicit VlWalk(const VlWalkTables& tables) : tables_(tables) {
     std::vector<fabric::PortRef> hosts;
     const auto& f = tables_.fabric;
     for (fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
@@ -48,7 +48,7 @@ class LaneWalk {
           for (const std::uint8_t sl : tables_.sls(from, to)) walk(from, to, Sl{sl});
     found_.cycle = has_cycle();
   }
-  const LaneFindings& findings() const { return found_; }
+  const VlWalkFindings& findings() const { return found_; }
 
  private:
   using Channel = std::tuple<fabric::NodeIndex, std::uint8_t, std::uint8_t>;  // switch, port, VL
@@ -96,9 +96,9 @@ class LaneWalk {
     return done < waits_.size();
   }
 
-  const LaneTables& tables_;
+  const VlWalkTables& tables_;
   std::map<Channel, std::set<Channel>> waits_;
-  LaneFindings found_;
+  VlWalkFindings found_;
 };
 
 }  // namespace ib::tables::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/plan/standing.h"
+#include "sm/plan/found_routes.h"
 
 #include <algorithm>
 
@@ -224,24 +224,24 @@ std::optional<RouteMemory> decode(std::span<const std::byte> bytes) {
   return memory;
 }
 
-bool is_held(const Standing& standing, const CompactGraph& graph,
+bool is_held(const FoundRoutes& found, const CompactGraph& graph,
              const ib::tables::LinearTables& lfts) {
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    const auto held = standing.lfts.find(graph.guid(s));
-    if (held != standing.lfts.end() && !std::ranges::equal(held->second, lfts.row(s))) return false;
+    const auto held = found.lfts.find(graph.guid(s));
+    if (held != found.lfts.end() && !std::ranges::equal(held->second, lfts.row(s))) return false;
   }
   return true;
 }
 
-Changed changed_from(const Standing& standing, const CompactGraph& graph,
+Changed changed_from(const FoundRoutes& found, const CompactGraph& graph,
                      const ib::tables::LinearTables& lfts) {
   Changed changed;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    const auto held = standing.lfts.find(graph.guid(s));
+    const auto held = found.lfts.find(graph.guid(s));
     const auto row = lfts.row(s);
     std::uint64_t entries = 0;
     for (std::size_t lid = 0; lid < row.size(); ++lid) {
-      const bool known = held != standing.lfts.end() && lid < held->second.size();
+      const bool known = held != found.lfts.end() && lid < held->second.size();
       entries += row[lid] != (known ? held->second[lid] : ib::tables::kNoPort) ? 1 : 0;
     }
     changed.entries += entries;
@@ -250,17 +250,17 @@ Changed changed_from(const Standing& standing, const CompactGraph& graph,
   return changed;
 }
 
-ib::route::StandingRoutes standing_routes(const Standing& standing, const CompactGraph& graph) {
-  ib::route::StandingRoutes routes;
+ib::route::FoundRoutes found_routes(const FoundRoutes& found, const CompactGraph& graph) {
+  ib::route::FoundRoutes routes;
   routes.lfts = ib::tables::LinearTables(graph.switch_count(), graph.max_lid());
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    const auto held = standing.lfts.find(graph.guid(s));
-    if (held == standing.lfts.end()) continue;
+    const auto held = found.lfts.find(graph.guid(s));
+    if (held == found.lfts.end()) continue;
     const auto row = routes.lfts.row(s);
     std::copy_n(held->second.begin(), std::min(held->second.size(), row.size()), row.begin());
   }
-  if (!standing.made) return routes;
-  const RouteMemory& made = *standing.made;
+  if (!found.made) return routes;
+  const RouteMemory& made = *found.made;
   routes.order = made.order;
   // Tables of pairs and trees of switches mean something among the same switches only.
   const auto now = indexes_of(made.switches, graph);
@@ -284,9 +284,9 @@ ib::route::StandingRoutes standing_routes(const Standing& standing, const Compac
   return routes;
 }
 
-std::optional<PathSls> standing_sls(const Standing& standing, const CompactGraph& graph) {
-  if (!standing.made) return std::nullopt;
-  return sls_among(*standing.made, graph);
+std::optional<PathSls> found_sls(const FoundRoutes& found, const CompactGraph& graph) {
+  if (!found.made) return std::nullopt;
+  return sls_among(*found.made, graph);
 }
 
 }  // namespace sm::plan

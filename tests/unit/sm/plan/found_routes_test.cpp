@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What is remembered of how routes were made, as the store keeps it.
-#include "sm/plan/standing.h"
+#include "sm/plan/found_routes.h"
 
 #include <gmock/gmock.h>
 
@@ -69,27 +69,27 @@ TEST(RouteMemory, WhatIsCutOrWrongReadsAsNothing) {
 TEST(RouteMemory, SuitsNoOtherEngineAndNoOtherOptions) {
   ib::route::Options options;
   options.roots.entries = {{Guid{0x10}, 1, {}, {}}};
-  Standing standing;
-  EXPECT_TRUE(standing.suits("ftree", options)) << "nothing is known of who made them";
-  standing.made = sample();
-  standing.made->options = sum_of(options);
-  EXPECT_TRUE(standing.suits("dfsssp", options));
-  EXPECT_FALSE(standing.suits("ftree", options));
+  FoundRoutes found;
+  EXPECT_TRUE(found.suits("ftree", options)) << "nothing is known of who made them";
+  found.made = sample();
+  found.made->options = sum_of(options);
+  EXPECT_TRUE(found.suits("dfsssp", options));
+  EXPECT_FALSE(found.suits("ftree", options));
   options.roots.entries[0].line = 7;
-  EXPECT_TRUE(standing.suits("dfsssp", options)) << "where it is written does not count";
+  EXPECT_TRUE(found.suits("dfsssp", options)) << "where it is written does not count";
   options.roots.entries[0].rank = 1;
-  EXPECT_FALSE(standing.suits("dfsssp", options));
+  EXPECT_FALSE(found.suits("dfsssp", options));
 }
 
 TEST(RouteMemory, FollowsSwitchesToOtherIndexesAndLeavesOutThoseThatWent) {
   ib::fabric::Fabric fabric = ib::fabric::generate(ib::fabric::Grid{{3}, true, 1}, {}).value();
   const ib::fabric::CompactGraph graph(fabric);
-  Standing standing;
-  standing.made = sample();
-  auto& made = *standing.made;
+  FoundRoutes found;
+  found.made = sample();
+  auto& made = *found.made;
   made.switches = {graph.guid(2), graph.guid(0), graph.guid(1)};
-  standing.lfts[graph.guid(1)] = {255, 3, 4};
-  auto routes = standing_routes(standing, graph);
+  found.lfts[graph.guid(1)] = {255, 3, 4};
+  auto routes = found_routes(found, graph);
   EXPECT_EQ(routes.lfts.at(1, ib::Lid{2}), 4);
   EXPECT_EQ(routes.lfts.at(0, ib::Lid{2}), ib::tables::kNoPort);
   ASSERT_TRUE(routes.as_made);
@@ -98,9 +98,9 @@ TEST(RouteMemory, FollowsSwitchesToOtherIndexesAndLeavesOutThoseThatWent) {
   EXPECT_THAT(routes.as_made->multicast.up_order, ::testing::ElementsAre(0, 1, 2));
   EXPECT_THAT(routes.as_made->multicast.parent, ::testing::ElementsAre(kNoSwitch, 0, 0));
   made.switches[0] = Guid{0x77};
-  EXPECT_FALSE(standing_routes(standing, graph).as_made);
-  EXPECT_EQ(standing_sls(standing, graph)->at(0, 1), ib::Sl{7});
-  EXPECT_EQ(standing_sls(standing, graph)->at(2, 0), ib::tables::kNoSl);
+  EXPECT_FALSE(found_routes(found, graph).as_made);
+  EXPECT_EQ(found_sls(found, graph)->at(0, 1), ib::Sl{7});
+  EXPECT_EQ(found_sls(found, graph)->at(2, 0), ib::tables::kNoSl);
 }
 
 }  // namespace
