@@ -151,6 +151,13 @@ fabric::Fabric with_links_missing(fabric::Fabric f, unsigned percent, std::uint6
   return f;
 }
 
+fabric::Fabric of_three_levels() {
+  fabric::FatTree kind;
+  kind.radix = 6;
+  kind.levels = 3;
+  return fabric::generate(kind, {}).value();
+}
+
 /// Whole and damaged networks of several kinds.
 std::vector<fabric::Fabric> networks() {
   const auto made = [](const auto& kind) { return fabric::generate(kind, {}).value(); };
@@ -160,6 +167,9 @@ std::vector<fabric::Fabric> networks() {
           with_links_missing(made(fabric::Grid{{4, 5}, false, 2}), 5, 3),
           made(fabric::HyperX{{4, 3}, 3, 1}),
           made(fabric::Dragonfly{}),
+          made(fabric::DragonflyPlus{}),
+          with_links_missing(made(fabric::DragonflyPlus{}), 6, 4),
+          with_links_missing(of_three_levels(), 6, 5),
           made(fabric::RandomGraph{20, 40, 2})};
 }
 
