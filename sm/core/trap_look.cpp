@@ -160,7 +160,7 @@ void TrapLook::on_completion(Instant now, const ib::mad::Completion& completion,
                              const Observed& seen, Flapping& flapping) {
   const auto it = std::ranges::find_if(
       looks_, [&](const auto& l) { return l.second.asked.contains(completion.cookie); });
-  if (it == looks_.end()) return;
+  if (it == looks_.end() || !is_there_still(it, seen)) return;
   Look& look = it->second;
   const auto [what, port] = look.asked.extract(completion.cookie).mapped();
   const bool answered = completion.reply && completion.reply->mad.status() == 0;
@@ -226,7 +226,18 @@ void TrapLook::read_ports(Look& look, const Observed& seen, const Flapping& flap
   }
 }
 
+/// Another sweep may have ended since it began. Who is not there any more is looked at no more.
+bool TrapLook::is_there_still(Looks::iterator it, const Observed& seen) {
+  const auto at = seen.fabric.find_port_guid(it->first);
+  if (at)
+    it->second.at = *at;
+  else
+    looks_.erase(it);
+  return at.has_value();
+}
+
 void TrapLook::end(Instant now, Looks::iterator it, const Observed& seen, Flapping& flapping) {
+  if (!is_there_still(it, seen)) return;
   const Look& look = it->second;
   const bool is_switch = seen.fabric.node(look.at.node).is_switch();
   const bool changed = look.changed || look.failed;

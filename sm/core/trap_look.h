@@ -101,6 +101,7 @@ class TrapLook {
   using Looks = std::map<ib::Guid, Look>;
 
   Sender& sender_of(ib::Instant now, ib::Guid port_guid);
+  bool is_there_still(Looks::iterator it, const ib::discover::Observed& seen);
   void begin(ib::Instant now, ib::Guid guid, Sender& sender, const ib::discover::Observed& seen);
   void ask(Look& look, Ask what, std::uint8_t port, const ib::discover::Observed& seen,
            const std::byte* to_set = nullptr);
