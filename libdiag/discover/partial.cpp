@@ -242,7 +242,8 @@ void Sweep::Impl::read_again(NodeIndex n, PortRef from, const wire::NodeInfo& in
   ObservedNode& node = seen.nodes[n];
   const std::uint8_t port = info.local_port_num.value;
   const bool was_new = part->look[n] == Look::New;
-  if (!was_new) part->look[n] = Look::Read;
+  const bool is_switch = info.node_type == wire::NodeType::Switch;
+  if (!was_new) part->look[n] = is_switch ? Look::Answered : Look::Read;
   node.info = info;
   node.usable = true;
   if (from) node.route = seen.nodes[from.node].route.extended(from.port);
@@ -250,7 +251,6 @@ void Sweep::Impl::read_again(NodeIndex n, PortRef from, const wire::NodeInfo& in
   fabric::Node& out = seen.fabric.node(n);
   out.system_image_guid = info.system_image_guid;
   out.revision = info.revision;
-  const bool is_switch = info.node_type == wire::NodeType::Switch;
   if (!was_new) {
     progress[n] = {};
     progress[n].next_port = static_cast<std::uint16_t>(info.num_ports + 1U);
@@ -275,6 +275,7 @@ bool Sweep::Impl::is_same_switch(NodeIndex n, const wire::SwitchInfo& info) {
     part->look[n] = Look::Same;
     return true;
   }
+  part->look[n] = Look::Read;
   for (unsigned p = 0; p <= seen.nodes[n].info.num_ports; ++p) {
     ObservedPort& port = seen.port({n, static_cast<std::uint8_t>(p)});
     port.known = port.extended = port.fdr10 = false;

@@ -142,6 +142,7 @@ struct Sweep::Impl {
     Known,     // nobody has asked: it is as it was known
     Waiting,   // to be asked, after those that its route leads by
     Entering,  // asked who it is
+    Answered,  // a switch: it said who it is, and whether anything changed is asked
     Same,      // a switch that says that nothing changed
     Read,      // asked again
     New,       // it was not known

@@ -36,6 +36,14 @@ PortShape port_shape(const fabric::Fabric& fabric, fabric::PortRef port,
   return shape;
 }
 
+PortShape port_shape(const fabric::Fabric* fabric, Guid port_guid) {
+  const auto port = fabric != nullptr ? fabric->find_port_guid(port_guid) : std::nullopt;
+  PortShape shape;
+  if (port) shape = port_shape(*fabric, *port);
+  shape.port_guid = port_guid;
+  return shape;
+}
+
 NodeShape node_shape(const fabric::Node& node) { return {node.type, node.guid, node.name()}; }
 
 std::string port_text(const PortShape& port) {

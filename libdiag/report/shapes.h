@@ -28,6 +28,8 @@ struct PortShape {
 };
 PortShape port_shape(const fabric::Fabric& fabric, fabric::PortRef port,
                      const fabric::NodeNames* names = nullptr);
+/// By its GUID; of one that the fabric (null: nothing is known) does not have that alone.
+PortShape port_shape(const fabric::Fabric* fabric, Guid port_guid);
 /// "leaf-003" port 9; by its GUID, without quotes, where it has no name.
 std::string port_text(const PortShape& port);
 

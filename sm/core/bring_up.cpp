@@ -194,7 +194,7 @@ void SubnetManager::Impl::on_recalled(Instant now, const std::optional<store::Co
 }
 
 void SubnetManager::Impl::on_other_master(const std::string& where) {
-  // Two that heed nobody would take the store from each other for ever.
+  // Two that ignore others would take the store from each other for ever.
   recall_wanted = recall_wanted || !options.mastership.ignore_others;
   mastership.on_other_master(where);
 }

@@ -509,7 +509,7 @@ void Mastership::on_handover_answer(Instant now, Guid whom, const Completion& co
   log(LogLevel::Warning, fmt::format("{} does not take mastership over ({}): this one stays master",
                                      others_.describe(whom), what));
   if (OtherManager* manager = others_.find(whom)) {
-    // Whoever did not answer may have taken over all the same: the next sweep asks it.
+    // One that did not answer may have taken over all the same: the next sweep asks it.
     (completion.reply ? manager->refused_until : manager->deaf_until) = now + kRefusedFor;
     if (!completion.reply) manager->answered = false;
   }

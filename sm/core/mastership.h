@@ -199,7 +199,7 @@ class Mastership {
   bool news_{false}, others_changed_{false};
   std::uint64_t refused_{0};
   Refusals refusals_;
-  std::map<ib::Guid, ib::Instant> handovers_;  // by sender, zero: not known; when one was heeded
+  std::map<ib::Guid, ib::Instant> handovers_;  // by sender, zero: not known; when one was granted
   std::uint32_t trap_tid_{0};
 };
 

@@ -64,7 +64,7 @@ void Mastership::ask_back(Asked asked, const ib::mad::Packet& request, std::uint
 }
 
 /// A cable may have joined the subnet of another master to ours, which found us and waits for us:
-/// no switch of ours need say so, as whoever looked first may have cleared what changed.
+/// no switch of ours need say so, as the one that looked first may have cleared what changed.
 void Mastership::look_for_stranger(Instant now, const ib::mad::Packet& request,
                                    const ib::discover::Observed& seen) {
   if (!is_master() || options_.ignore_others || now < ask_back_at_) return;
@@ -125,8 +125,8 @@ std::string Mastership::why_refused(Event control, const SmInfo& sender,
   return {};
 }
 
-/// A port says of itself whether a subnet manager is there (IsSM), and sweeps read it. Whoever is
-/// not known may say that it hands over to one that asks the others all the same; and a manager
+/// A port says of itself whether a subnet manager is there (IsSM), and sweeps read it. One that
+/// is not known may say that it hands over to one that asks the others all the same; and a manager
 /// that has not looked at the subnet yet knows nobody.
 bool Mastership::may_order(Event control, Guid sender, const ib::discover::Observed& seen) const {
   if (control == Event::Disable || control == Event::Discover)

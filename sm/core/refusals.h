@@ -23,7 +23,7 @@ class Refusals {
   std::optional<ib::LogEvent> note(ib::Instant now, ib::Lid from, std::string what) {
     if (senders_.size() >= kSendersMost && !senders_.contains(from)) {
       std::erase_if(senders_, [now](const auto& s) { return now - s.second.told >= kPause; });
-      // Whoever has so many LIDs counts as one.
+      // A sender with so many LIDs counts as one.
       if (senders_.size() >= kSendersMost) from = ib::kNoLid;
     }
     const auto [at, is_first] = senders_.try_emplace(from, Sender{now, 0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Files that commands of the console write. Whoever reaches the console's port names them, so they
-// have a folder of their own, in which nothing of ibsm's is.
+// Files that commands of the console write. Anybody who reaches the console's port names them, so
+// they have a folder of their own, in which nothing of ibsm's is.
 #pragma once
 
 #include <string>

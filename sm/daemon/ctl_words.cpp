@@ -140,7 +140,7 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
 }
 
 /// Prints what is new, again and again, until ibsm is gone for a while or the reader is. Where ibsm
-/// was started anew, its numbers begin at 1 again: all that it has is new.
+/// was started again, its numbers begin at 1 again: all that it has is new.
 int CtlWords::follow(const std::string& socket, control::Request request) const {
   constexpr auto kPause = std::chrono::milliseconds(500);
   constexpr unsigned kSilencesMost = 20;  // in a row

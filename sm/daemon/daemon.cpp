@@ -235,8 +235,8 @@ int run_daemon(const DaemonOptions& options, LogFile& log, Background& backgroun
     if (ports && options.port_guids.size() > 1 &&
         std::ranges::find(*ports, guid, &ib::mad::PortFacts::port_guid) == ports->end())
       log.write({ib::LogLevel::Warning, "port",
-                 fmt::format("this host has no port with GUID {}, which --guid lists: it is passed "
-                             "over",
+                 fmt::format("this host has no port with GUID {}, which --guid lists: it is "
+                             "ignored",
                              to_string(guid))});
   const Signals between;  // none ends the process while it moves from one port to another
   int status = 0;

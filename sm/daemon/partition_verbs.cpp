@@ -89,14 +89,8 @@ std::string name_of(const AddedMember& member, const SubnetView& subnet) {
   return port ? ib::printable(fabric.node(port->node).name()) : std::string();
 }
 
-/// A port that is not there has its GUID alone.
 ib::report::PortShape shape_of(ib::Guid port_guid, const SubnetView& subnet) {
-  const auto port =
-      subnet.snapshot ? subnet.snapshot->fabric().find_port_guid(port_guid) : std::nullopt;
-  if (port) return ib::report::port_shape(subnet.snapshot->fabric(), *port);
-  ib::report::PortShape shape;
-  shape.port_guid = port_guid;
-  return shape;
+  return ib::report::port_shape(subnet.snapshot ? &subnet.snapshot->fabric() : nullptr, port_guid);
 }
 
 std::string list_text(const std::vector<AddedMember>& members, const SubnetView& subnet) {

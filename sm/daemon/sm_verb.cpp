@@ -73,11 +73,8 @@ std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
 /// A port by its GUID, as the subnet has it; of one that it does not have what its manager said.
 ib::report::PortShape shape_of(const SnapshotPtr& subnet, ib::Guid guid, ib::Lid lid,
                                const std::string& name) {
-  const auto port = subnet ? subnet->fabric().find_port_guid(guid) : std::nullopt;
-  ib::report::PortShape shape;
-  if (port) shape = ib::report::port_shape(subnet->fabric(), *port);
-  if (!port) shape.name = name;
-  shape.port_guid = guid;
+  auto shape = ib::report::port_shape(subnet ? &subnet->fabric() : nullptr, guid);
+  if (!shape.type) shape.name = name;
   shape.lid = lid;
   return shape;
 }

@@ -5,36 +5,14 @@
 
 #include "libdiag/base/text.h"
 #include "sm/managers/performance/manager.h"
-#include "tests/fuzz/fuzz.h"
-#include "tests/unit/sm/sa/snapshot_of.h"
+#include "tests/fuzz/device_answers.h"
 
 namespace {
 
+using ib::fuzz::answer;
 using ib::fuzz::require;
+using ib::fuzz::subnet;
 using namespace sm::managers::performance;
-
-const std::shared_ptr<sm::Snapshot>& subnet() {
-  static const auto made = [] {
-    ib::fabric::FatTree tree;
-    tree.radix = 4;
-    return sm::sa::test::snapshot_of(*ib::fabric::generate(tree));
-  }();
-  return made;
-}
-
-ib::mad::Completion answer(const ib::mad::Request& request, ib::fuzz::Input& input) {
-  const std::uint8_t kind = input.byte();
-  if (kind % 16 == 15)
-    return {request.cookie, ib::fail(ib::ErrorKind::TimedOut, "no answer"), {}, 8};
-  ib::mad::Packet packet{request.address, request.mad, {}};
-  packet.mad.set<&ib::wire::MadHeader::method>(ib::wire::Method::GetResp);
-  // Statuses of which one redirects.
-  if (kind % 16 == 14) packet.mad.set<&ib::wire::MadHeader::status>(input.byte());
-  const std::size_t changed = kind / 16 * std::size_t{4};
-  for (std::size_t i = 0; i < changed; ++i)
-    packet.mad.bytes[64 + input.byte() % 192U] = static_cast<std::byte>(input.byte());
-  return {request.cookie, std::move(packet), {}, 1};
-}
 
 }  // namespace
 

@@ -232,7 +232,7 @@ Outcome play(const Case& c, const Fabric& fabric, std::size_t number) {
   if (c.change == Change::Appear) w.take_down(c.link);
   if (c.during == During::Sweep) w.take_down(c.other);
   if (c.during != During::BringUp) {
-    w.run_for(200ms);  // until traps are heeded
+    w.run_for(200ms);  // until traps are looked at
     w.settle();
   }
   w.at_event(number, [&] {

@@ -144,6 +144,31 @@ TEST_F(PartialSweep, AHostThatLeavesAndComesBackCostsItsLeaf) {
   expect_known();
 }
 
+/// Before a light sweep nobody knows which of its cables a switch still has, so all are looked at:
+/// by the other of two cables to one switch that switch is met before the one that was pulled is.
+TEST(PartialSweepAtAStart, OneOfTwoParallelCablesIsPulled) {
+  ib::fabric::FatTree kind;
+  kind.radix = 16;
+  kind.levels = 2;
+  kind.leaves = 8;
+  kind.spines = 4;
+  kind.hosts_per_leaf = 8;
+  SmOnModel run(ib::fabric::generate(kind, without_lids()).value());
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.run_for(1s);
+  // Answers overtake each other.
+  auto faults = run.model().faults();
+  faults.jitter = 20us;
+  run.model().set_faults(faults);
+  const auto before = run.sm().counters();
+  const NodeIndex leaf = run.model().topology().port(run.at()).peer.node;
+  ASSERT_TRUE(run.model().link_down(run.now(), {leaf, 16}));
+  run.run_for(1s);
+  EXPECT_EQ(run.sm().counters().full_sweeps, before.full_sweeps)
+      << testing::PrintToString(run.log());
+  EXPECT_EQ(run.sm().counters().partial_sweeps, before.partial_sweeps + 1);
+}
+
 /// A light sweep finds it silent; a sweep, in which it was all that did not answer, leaves out what
 /// is behind it: everything.
 TEST_F(PartialSweep, OurOwnSwitchThatWasSilentBringsTheFabricBack) {

@@ -6,130 +6,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <map>
 #include <random>
 #include <set>
 
 #include "libdiag/query/smp_client.h"
 #include "sm/daemon/sm_verb.h"
-#include "tests/sim/managers.h"
-#include "tests/sim/small_tree.h"
+#include "tests/sim/election.h"
 
 namespace sm::test {
 namespace {
-
-using namespace std::chrono_literals;
-using ib::fabric::NodeIndex;
-using ib::fabric::PortRef;
-using ib::wire::Method;
-using ib::wire::SmInfo;
-using ib::wire::SmState;
-namespace attr = ib::wire::attr;
-
-core::Options with_priority(unsigned priority) {
-  core::Options options;
-  options.mastership.priority = static_cast<std::uint8_t>(priority);
-  return options;
-}
-
-std::vector<PortRef> hosts_of(const ib::fabric::Fabric& f) {
-  std::vector<PortRef> hosts;
-  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
-    if (f.node(n).type == ib::wire::NodeType::ChannelAdapter && f.port(n, 1).peer)
-      hosts.push_back({n, 1});
-  return hosts;
-}
-
-class Election : public testing::Test {
- protected:
-  explicit Election() : Election(small_tree()) {}
-  explicit Election(ib::fabric::Fabric fabric) : world_(std::move(fabric)) {
-    const auto hosts = hosts_of(world_.model().topology());
-    for (const std::size_t i : {std::size_t{0}, hosts.size() / 2, hosts.size() - 1})
-      hosts_.push_back(std::make_unique<ManagerHost>(world_, hosts[i]));
-    world_.model().set_tap(
-        [](void* self, ib::Instant, ib::Lid, ib::Lid, bool, const ib::mad::Packet& packet) {
-          static_cast<Election*>(self)->count(packet);
-        },
-        this);
-  }
-  void count(const ib::mad::Packet& packet) {
-    if (packet.mad.method() != Method::Set) return;
-    const auto attribute = packet.mad.attribute_id();
-    lft_sets_ += attribute == attr::kLinearForwarding;
-    mft_sets_ += attribute == attr::kMulticastForwarding;
-  }
-  ManagerHost& host(std::size_t i) { return *hosts_.at(i); }
-  void lose(double percent) {
-    auto faults = world_.model().faults();
-    faults.loss_percent = percent;
-    world_.model().set_faults(faults);
-  }
-  std::size_t masters() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(hosts_, [](const auto& h) { return h->is_master(); }));
-  }
-  /// Exactly one master, which has said that all is up.
-  bool settles(ib::Duration limit = 120s) {
-    const ib::Instant end = world_.now() + limit;
-    return world_.run_until(
-        [&] {
-          const auto at =
-              std::ranges::find_if(hosts_, [](const auto& h) { return h->is_master(); });
-          return masters() == 1 && (*at)->reports() > 0 && (*at)->sm().idle() && (*at)->last().up();
-        },
-        end - world_.now());
-  }
-  std::map<ib::Guid, ib::Lid> lids() {
-    std::map<ib::Guid, ib::Lid> out;
-    const auto& f = world_.model().topology();
-    for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
-      const PortRef p{n, static_cast<std::uint8_t>(f.node(n).is_switch() ? 0 : 1)};
-      if (p.port == 0 || f.port(p).peer) out[f.port(p).guid] = world_.model().port_info(p).lid;
-    }
-    return out;
-  }
-  bool all_active() {
-    const auto& f = world_.model().topology();
-    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
-      for (unsigned p = 1; p <= f.node(n).num_ports; ++p)
-        if (f.port(n, p).peer &&
-            world_.model().port_info({n, static_cast<std::uint8_t>(p)}).port_state !=
-                ib::wire::PortState::Active)
-          return false;
-    return true;
-  }
-  /// Of a control packet from the port of `from`, as a subnet manager there sends it.
-  std::uint16_t status_of_set(ManagerHost& to, std::uint32_t modifier, const SmInfo& sender,
-                              std::size_t from = 0) {
-    ib::mad::Packet packet;
-    packet.address = ib::mad::smi_address(world_.model().port_info(host(from).at()).lid);
-    packet.mad =
-        ib::wire::make_mad(ib::wire::MgmtClass::SubnLid, Method::Set, attr::kSmInfo, modifier);
-    packet.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{77});
-    ib::wire::set_body(packet.mad, sender);
-    std::optional<std::uint16_t> status;
-    to.sm().on_packet(world_.now(), packet);
-    auto effects = to.sm().take_effects(world_.now());
-    for (const auto& line : effects.log) said_of_sets_.push_back(line.message);
-    for (const auto& out : effects.send)
-      if (out.packet.mad.method() == Method::GetResp && out.packet.mad.tid() == ib::Tid{77})
-        status = out.packet.mad.status();
-    if (!status) ADD_FAILURE() << "it did not answer";
-    return status.value_or(0xFFFF);
-  }
-  std::string logs() {
-    std::string text;
-    for (const auto& h : hosts_)
-      for (const auto& line : h->log()) text += to_string(h->guid()) + " " + line + "\n";
-    return text;
-  }
-
-  ib::sim::World world_;
-  std::vector<std::unique_ptr<ManagerHost>> hosts_;
-  unsigned lft_sets_{0}, mft_sets_{0};
-  std::vector<std::string> said_of_sets_;  // by whom status_of_set() asked
-};
 
 TEST_F(Election, OneOfSeveralThatStartTogetherIsMasterWhateverTheirPriorities) {
   for (const auto& [a, b] : {std::pair(0U, 0U), {1U, 0U}, {0U, 1U}, {15U, 14U}}) {
@@ -246,7 +131,7 @@ TEST_F(Election, WhoseStoreWasTakenAsksTheOthersAndIfItIsMasterTheStore) {
   EXPECT_TRUE(host(2).is_master());
   EXPECT_EQ(lids(), before);
 
-  // Who heeds no others leaves the store to them.
+  // Who ignores others leaves the store to them.
   host(2).kill();
   recalls = 0;
   auto alone = with_shared_store();
@@ -470,75 +355,6 @@ TEST_F(Election, AMasterThatSleptThroughAnothersTermLearnsOfItFromItsOwnPort) {
   EXPECT_TRUE(all_active());
 }
 
-TEST_F(Election, MastersOfTwoSubnetsThatAreJoinedSettleByTheBook) {
-  // The fabric is cut in two by its cables between the first host's leaf and all others.
-  const auto& f = world_.model().topology();
-  const NodeIndex leaf = f.port(host(0).at()).peer.node;
-  std::vector<PortRef> cut;
-  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p) {
-    const PortRef far = f.port(leaf, p).peer;
-    if (far && f.node(far.node).is_switch()) cut.push_back({leaf, static_cast<std::uint8_t>(p)});
-  }
-  ASSERT_FALSE(cut.empty());
-  for (const bool first_is_better : {true, false}) {
-    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
-    host(0).start(with_priority(first_is_better ? 5 : 1));
-    host(2).start(with_priority(3));
-    world_.run_for(20s);
-    ASSERT_EQ(masters(), 2U) << logs();
-    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_up(world_.now(), p));
-    world_.run_for(40s);
-    EXPECT_EQ(masters(), 1U) << logs();
-    EXPECT_TRUE((first_is_better ? host(0) : host(2)).is_master()) << logs();
-    ASSERT_TRUE(settles()) << logs();
-    EXPECT_TRUE(all_active()) << logs();
-    host(0).kill();
-    host(2).kill();
-  }
-}
-
-/// Whoever sweeps first across the new cable leaves the other's switches as they are: what changed
-/// there is the only thing that tells the other master.
-TEST_F(Election, MastersThatACableJoinsFindEachOtherWhoeverOfThemLooksFirst) {
-  const auto& f = world_.model().topology();
-  const NodeIndex leaf = f.port(host(0).at()).peer.node;
-  std::vector<PortRef> cut;
-  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p) {
-    const PortRef far = f.port(leaf, p).peer;
-    if (far && f.node(far.node).is_switch()) cut.push_back({leaf, static_cast<std::uint8_t>(p)});
-  }
-  for (unsigned seed = 0; seed < 24; ++seed) {
-    std::mt19937 random(seed);
-    const auto below = [&](unsigned end) { return static_cast<unsigned>(random() % end); };
-    const bool first_is_better = below(2) != 0;
-    // They were one subnet, or never were.
-    const bool were_one = below(2) != 0;
-    if (!were_one) {
-      for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
-    }
-    host(0).start(with_priority(first_is_better ? 5 : 1));
-    host(2).start(with_priority(3));
-    world_.run_for(10s);
-    if (were_one) {
-      for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
-    }
-    world_.run_for(20s + std::chrono::milliseconds(below(20'000)));
-    ASSERT_EQ(masters(), 2U) << seed << "\n" << logs();
-    for (const auto& h : hosts_) h->forget_log();
-    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_up(world_.now(), p));
-    if (const unsigned first = below(3); first != 0)
-      host(first == 1 ? 0 : 2).sm().sweep_now(world_.now(), core::Reason::Trap);
-    EXPECT_TRUE(world_.run_until([&] { return masters() == 1; }, 5s)) << seed << "\n" << logs();
-    EXPECT_TRUE((first_is_better ? host(0) : host(2)).is_master()) << seed << "\n" << logs();
-    ASSERT_TRUE(settles()) << seed << "\n" << logs();
-    EXPECT_TRUE(all_active()) << seed << "\n" << logs();
-    if (HasFailure()) return;
-    host(0).kill();
-    host(2).kill();
-    for (const PortRef p : cut) (void)world_.model().link_up(world_.now(), p);
-  }
-}
-
 TEST_F(Election, WhatIsStoredOfAnotherFabricIsNamedAndStays) {
   const store::LidClaim foreign{ib::Guid{0xf0e1}, ib::Lid{7}, 0};
   const auto lines = [&] {
@@ -574,119 +390,6 @@ TEST_F(Election, TheThirdTakesOverAfterTheSecond) {
   EXPECT_EQ(lids(), before);
 }
 
-TEST_F(Election, OneThatIsNotActiveDoesNothingUntilItIsToldToStandBy) {
-  host(0).start();
-  ASSERT_TRUE(settles());
-  auto options = with_priority(15);
-  options.mastership.start_inactive = true;
-  host(2).start(options);
-  world_.run_for(30s);
-  EXPECT_EQ(host(2).state(), SmState::NotActive);
-  EXPECT_TRUE(host(0).is_master());
-  SmInfo sender{host(0).guid(), 1, 9, 0, SmState::Master};
-  EXPECT_EQ(status_of_set(host(2), 1, sender), ib::wire::status::kBadValue);
-  EXPECT_EQ(status_of_set(host(2), 4, sender), 0);
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-  world_.run_for(30s);
-  EXPECT_TRUE(host(2).is_master()) << "it ranks above: " << logs();
-}
-
-TEST_F(Election, SetsOfSmInfoAreHeardInTheStatesThatTheTableHas) {
-  host(0).start(with_priority(5));
-  ASSERT_TRUE(settles());
-  host(2).start();
-  world_.run_for(5s);
-  const SmInfo good{host(0).guid(), 1, 9, 5, SmState::Master};
-  SmInfo wrong_key = good, wrong_state = good, other_guid = good;
-  wrong_key.sm_key = 2;
-  wrong_state.sm_state = SmState::Discovering;
-  other_guid.guid = host(1).guid();
-  for (std::uint32_t modifier = 0; modifier < 8; ++modifier)
-    for (const SmInfo& bad : {wrong_key, wrong_state, other_guid}) {
-      EXPECT_EQ(status_of_set(host(2), modifier, bad), ib::wire::status::kBadValue) << modifier;
-      EXPECT_EQ(status_of_set(host(2), modifier, good, 1), ib::wire::status::kBadValue)
-          << modifier << " from the port of another";
-      EXPECT_EQ(host(2).state(), SmState::Standby);
-    }
-  EXPECT_EQ(status_of_set(host(2), 0, good), ib::wire::status::kBadValue);
-  EXPECT_EQ(status_of_set(host(2), 4, good), ib::wire::status::kBadValue);
-  EXPECT_EQ(status_of_set(host(2), 3, good), 0);
-  EXPECT_EQ(host(2).state(), SmState::NotActive);
-  EXPECT_EQ(status_of_set(host(2), 3, good), ib::wire::status::kBadValue);
-  EXPECT_EQ(status_of_set(host(2), 4, good), 0);
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-  EXPECT_EQ(status_of_set(host(2), 5, good), 0);
-  EXPECT_EQ(host(2).state(), SmState::Discovering);
-  world_.run_for(5s);
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-  // A HANDOVER that nobody meant: the sweep finds the master, which ranks above.
-  EXPECT_EQ(status_of_set(host(2), 1, good), 0);
-  EXPECT_EQ(host(2).state(), SmState::Master);
-  const auto sets = host(2).sets();
-  world_.run_for(30s);
-  EXPECT_EQ(host(2).state(), SmState::Standby) << logs();
-  EXPECT_EQ(host(2).sets(), sets) << "it set nothing meanwhile";
-  EXPECT_TRUE(host(0).is_master());
-  for (const std::uint32_t modifier : {2U, 3U, 4U, 5U})
-    EXPECT_EQ(status_of_set(host(0), modifier, {host(2).guid(), 1, 9, 0, SmState::Master}, 2),
-              ib::wire::status::kBadValue)
-        << modifier;
-}
-
-TEST_F(Election, WhoeverIsNoSubnetManagerOrdersNobody) {
-  host(0).start(with_priority(5));
-  ASSERT_TRUE(settles());
-  host(2).start();
-  world_.run_for(5s);
-  // With its own GUID, as any host can.
-  const SmInfo forged{host(1).guid(), 1, 9, 15, SmState::Master};
-  for (unsigned i = 0; i < 50; ++i)
-    for (std::uint32_t modifier = 1; modifier < 6; ++modifier)
-      EXPECT_EQ(status_of_set(host(2), modifier, forged, 1), ib::wire::status::kBadValue);
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-  EXPECT_THAT(said_of_sets_, testing::ElementsAre(testing::HasSubstr("is refused")));
-  // Nor does another subnet manager, which this one does not follow.
-  host(1).start();
-  world_.run_for(5s);
-  EXPECT_EQ(status_of_set(host(2), 3, forged, 1), ib::wire::status::kBadValue);
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-}
-
-TEST_F(Election, AFloodOfHandoversMakesASweepInTenSeconds) {
-  host(0).start(with_priority(5));
-  ASSERT_TRUE(settles());
-  const auto before = host(0).sm().counters().full_sweeps;
-  const SmInfo forged{host(1).guid(), 1, 9, 15, SmState::Master};
-  for (unsigned i = 0; i < 1000; ++i) {
-    EXPECT_EQ(status_of_set(host(0), 1, forged, 1), 0);
-    world_.run_for(5ms);
-  }
-  EXPECT_LE(host(0).sm().counters().full_sweeps, before + 1);
-  EXPECT_TRUE(host(0).is_master());
-}
-
-TEST_F(Election, AStandbyThatTakesNoHandoverIsLeftInPeaceForAMinute) {
-  host(0).start(with_priority(1));
-  ASSERT_TRUE(settles());
-  host(2).swallows = [](const ib::mad::Packet& packet) {
-    return packet.mad.method() == Method::Set && packet.mad.attribute_id() == attr::kSmInfo;
-  };
-  host(2).start(with_priority(9));
-  world_.run_for(50s);
-  EXPECT_TRUE(host(0).is_master()) << logs();
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-  const auto tries = [&] {
-    return std::ranges::count_if(host(0).log(), [](const std::string& line) {
-      return line.find("mastership is handed over to") != line.npos;
-    });
-  };
-  EXPECT_EQ(tries(), 1) << logs();
-  host(2).swallows = nullptr;
-  world_.run_for(40s);
-  EXPECT_TRUE(host(2).is_master()) << logs();
-  EXPECT_EQ(masters(), 1U);
-}
-
 /// What it answers when it goes on comes late, and says nothing of how long to wait for the next.
 TEST_F(Election, AMasterThatHangsAgainAndAgainIsTakenOverFromAsSoonAsTheFirstTime) {
   host(0).start(with_priority(9));
@@ -704,40 +407,6 @@ TEST_F(Election, AMasterThatHangsAgainAndAgainIsTakenOverFromAsSoonAsTheFirstTim
   const ib::Instant hung = world_.now();
   EXPECT_TRUE(world_.run_until([&] { return host(2).is_master(); }, 60s)) << logs();
   EXPECT_LE((world_.now() - hung) / 1ms, 9000);
-}
-
-TEST_F(Election, OneThatIsNotAllowedCountsForNothing) {
-  host(0).start(with_priority(1));
-  ASSERT_TRUE(settles());
-  auto options = with_priority(0);
-  options.mastership.allowed = {host(2).guid()};
-  host(2).start(options);
-  world_.run_for(20s);
-  EXPECT_TRUE(host(2).is_master()) << logs();
-  EXPECT_THAT(host(2).log(), testing::Contains(testing::HasSubstr("not among allowed_sm_guids")));
-}
-
-TEST_F(Election, AMasterWithAnotherKeyIsLeftAloneAndGetsNoMastership) {
-  auto secret = with_priority(9);
-  secret.mastership.sm_key = 0x1234;
-  host(0).start(with_priority(1));
-  ASSERT_TRUE(settles());
-  host(2).start(secret);
-  world_.run_for(40s);
-  EXPECT_TRUE(host(0).is_master()) << logs();
-  EXPECT_EQ(host(2).state(), SmState::Standby);
-  EXPECT_EQ(host(2).sets(), 0U);
-}
-
-TEST_F(Election, ASecretKeyIsShownToSubnetManagersSoThatTheyHandOver) {
-  auto low = with_priority(1), high = with_priority(9);
-  low.mastership.sm_key = high.mastership.sm_key = 0x1234'5678'9abc'def0;
-  host(0).start(low);
-  ASSERT_TRUE(settles());
-  host(2).start(high);
-  world_.run_for(30s);
-  EXPECT_TRUE(host(2).is_master()) << logs();
-  EXPECT_EQ(host(0).state(), SmState::Standby);
 }
 
 TEST_F(Election, CtlShowsAllOfThemAndWhy) {
@@ -785,20 +454,6 @@ TEST_F(Election, AStandbyThatIsNotFitDoesNotTakeOverUntilItIs) {
   host(2).sm().set_fit(world_.now(), true, "the operator says so");
   world_.run_for(30s);
   EXPECT_TRUE(host(2).is_master()) << logs();
-}
-
-TEST_F(Election, AMasterIsFitAndOneThatTheMasterDisabledStaysSo) {
-  host(0).start(with_priority(2));
-  ASSERT_TRUE(settles());
-  host(0).sm().set_fit(world_.now(), false, "another configuration");
-  world_.run_for(5s);
-  EXPECT_TRUE(host(0).is_master());
-  auto inactive = with_priority(1);
-  inactive.mastership.start_inactive = true;
-  host(2).start(inactive);
-  host(2).sm().set_fit(world_.now(), true, "the master's configuration");
-  world_.run_for(5s);
-  EXPECT_EQ(host(2).state(), SmState::NotActive);
 }
 
 TEST_F(Election, WhoeverIgnoresOthersManagesTheSubnet) {

@@ -169,7 +169,7 @@ ib::Result<Contents> Book::take(const std::vector<ib::Guid>& ports) {
     if (!answer->succeeded) continue;
     epoch_ = known_epoch_ = ours;
     is_deposed_ = false;
-    heed_lacks(before);
+    take_marks(before);
     generation_most_ = std::max(generation_most_, head_.generation);
     // The one before us may have written since we read; from now on it cannot.
     const bool is_same =
@@ -180,7 +180,7 @@ ib::Result<Contents> Book::take(const std::vector<ib::Guid>& ports) {
   return cannot({ib::ErrorKind::TimedOut, "others take it again and again", 0});
 }
 
-ib::Result<void> Book::heed(const Marks& marks) {
+ib::Result<void> Book::accept(const Marks& marks) {
   // Somebody else who took it would have left an epoch.
   is_gone_ = !epoch_.empty() && marks.epoch.empty() && marks.head.empty();
   if (is_gone_)
@@ -196,24 +196,24 @@ ib::Result<void> Book::heed(const Marks& marks) {
   return {};
 }
 
-void Book::heed_lacks(const Marks& marks) {
+void Book::take_marks(const Marks& marks) {
   const bool is_news = !marks.lacks.empty() && marks.lacks != lacks_told_;
   lacks_told_ = marks.lacks;
   if (is_news || (!marks.term.empty() && marks.term != marks.term_now)) lacks_ = true;
 }
 
-/// Everything is there: a mark that was heeded has served, and the term is that of now.
+/// Everything is there: a mark that was acted on goes, and the term is that of now.
 ib::Result<void> Book::keep_marks(const Marks& marks) {
-  const bool is_heeded = !marks.lacks.empty() && marks.lacks == lacks_told_;
-  if (!marks.lacks.empty() && !is_heeded) {
+  const bool is_served = !marks.lacks.empty() && marks.lacks == lacks_told_;
+  if (!marks.lacks.empty() && !is_served) {
     lacks_told_ = marks.lacks;
     lacks_ = true;
   }
-  if (!is_heeded && marks.term == marks.term_now) return {};
+  if (!is_served && marks.term == marks.term_now) return {};
   Txn txn;
   txn.conditions = {{epoch_key(options_.prefix), epoch_}};
   txn.puts = {{term_key(options_.prefix), marks.term_now}};
-  if (is_heeded) {
+  if (is_served) {
     txn.conditions.push_back({lacks_key(options_.prefix), marks.lacks});
     txn.removes = {{lacks_key(options_.prefix), {}}};
   }
@@ -224,7 +224,7 @@ ib::Result<void> Book::keep_marks(const Marks& marks) {
 
 ib::Result<void> Book::tell_lacks() {
   Txn txn;
-  // Each is another one than that before, which may have been heeded.
+  // Each is another one than that before, which may have been acted on.
   txn.puts = {{lacks_key(options_.prefix),
                fmt::format("ibkit-store=1 holder={} time={}", options_.holder, ++lacks_said_)}};
   auto answer = cluster_.ask(txn);
@@ -257,7 +257,7 @@ ib::Result<void> Book::write_if(Txn txn, const std::string& head) {
     return ib::fail(answer.error().kind, fmt::format("the store in {} cannot be written: {}",
                                                      name(), answer.error().message));
   if (answer->succeeded) return {};
-  if (auto ours = heed(marks_of(*answer)); !ours) return ours;
+  if (auto ours = accept(marks_of(*answer)); !ours) return ours;
   return ib::fail(ib::ErrorKind::TimedOut,
                   fmt::format("the store in {} is another one than was known: a write that was "
                               "given up has arrived after all",
@@ -286,7 +286,7 @@ ib::Result<void> Book::commit(const Batch& batch, const Contents& contents) {
 ib::Result<void> Book::check(const Contents& contents) {
   auto now = marks();
   if (!now) return tl::unexpected<ib::Error>(std::move(now.error()));
-  auto ours = heed(*now);
+  auto ours = accept(*now);
   if (is_gone_) return write(contents);
   return ours ? keep_marks(*now) : ours;
 }
@@ -296,7 +296,7 @@ ib::Result<void> Book::write(const Contents& contents) {
   if (!now)
     return ib::fail(now.error().kind, fmt::format("the store in {} cannot be written: {}", name(),
                                                   now.error().message));
-  if (auto ours = heed(*now); !ours) {
+  if (auto ours = accept(*now); !ours) {
     if (!is_gone_) return ours;
     if (auto again = begin_again(); !again) return again;
   }

@@ -58,7 +58,7 @@ class Book {
   bool take_was_gone() { return std::exchange(was_gone_, false); }
   /// True once after it was found that somebody answered clients and could not write what.
   bool take_lacks() { return std::exchange(lacks_, false); }
-  /// Tells whoever writes that we did.
+  /// Tells the writer that we did.
   ib::Result<void> tell_lacks();
   /// Somebody else has taken it: nothing that we wrote since was kept, and nothing will be.
   bool is_deposed() const { return is_deposed_; }
@@ -75,8 +75,8 @@ class Book {
   };
   ib::Result<Marks> marks();
   static Marks marks_of(const TxnAnswer& answer);
-  ib::Result<void> heed(const Marks& marks);
-  void heed_lacks(const Marks& marks);
+  ib::Result<void> accept(const Marks& marks);
+  void take_marks(const Marks& marks);
   ib::Result<void> keep_marks(const Marks& marks);
   ib::Result<void> begin_again();
   ib::Result<void> write_if(Txn txn, const std::string& head);
@@ -93,7 +93,7 @@ class Book {
   std::uint32_t log_entries_{0};
   std::size_t log_bytes_{0};
   Marks marks_;             // as they were read last
-  std::string lacks_told_;  // the mark that was heeded
+  std::string lacks_told_;  // the mark that was acted on
   bool lacks_{false};       // one is not told yet
   std::uint64_t lacks_said_{0};
   bool is_deposed_{false};

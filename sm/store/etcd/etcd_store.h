@@ -75,7 +75,7 @@ class EtcdStore final : public SharedStore {
   void fall_behind(const ib::Error& error, const Journal::Entry& first);
   void keep(const ib::Result<void>& kept);
   void tell_gone();
-  /// What clients were answered stays on this host: whoever writes has them register again.
+  /// What clients were answered stays on this host: the writer has them register again.
   void leave_to_others();
   /// Its place among the others is known when the store is taken.
   void leave_what_etcd_lacks();

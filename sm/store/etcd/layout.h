@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What stands where under the prefix of a fabric, and the texts of its two small keys:
 //
-//   PREFIX epoch                  who may write: a number that grows, and a name
-//   PREFIX head                   what counts of the rest; written with each change
-//   PREFIX term                   of etcd's leader, when the writer last found that nothing is
-//   missing PREFIX lacks                  who answered clients and could not write what; read by
-//   the writer PREFIX snapshot/GENERATION/N  everything at one time, as a Batch in parts PREFIX
-//   log/SEQUENCE           each Batch since then PREFIX managers/PORT_GUID     what each subnet
-//   manager says of itself (board.h)
+//   PREFIX epoch       who may write: a number that grows, and a name
+//   PREFIX head        what counts of the rest; written with each change
+//   PREFIX term        of etcd's leader, when the writer last found that nothing is missing
+//   PREFIX lacks       who answered clients and could not write what; read by the writer
+//   PREFIX snapshot/GENERATION/N   everything at one time, as a Batch in parts
+//   PREFIX log/SEQUENCE            each Batch since then
+//   PREFIX managers/PORT_GUID      what each subnet manager says of itself (board.h)
 #pragma once
 
 #include <cstdint>

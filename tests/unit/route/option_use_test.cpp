@@ -65,8 +65,8 @@ Options with(const std::string& name, const Fabric& f, const CompactGraph& g) {
   return options;
 }
 
-/// The table of what engines heed is what they do: tables or VLs change with every option that
-/// an engine is said to heed, on one fabric at least, and with no other on any.
+/// The table of what engines use is what they do: tables or VLs change with every option that
+/// an engine is said to use, on one fabric at least, and with no other on any.
 TEST(OptionUse, EnginesHeedWhatTheyAreSaidToAndNothingElse) {
   const auto all = fabrics_of_some_kinds();
   for (const EngineEntry& engine : engines()) {
@@ -77,21 +77,21 @@ TEST(OptionUse, EnginesHeedWhatTheyAreSaidToAndNothingElse) {
         continue;
       // Only where dfsssp has too few VLs and ftree fits: on none of these.
       if (engine.name == std::string_view("nue") && name == "--root_guid_file") continue;
-      bool heeded = false;
+      bool used = false;
       for (const Fabric& f : all) {
         const CompactGraph g(f);
         const Options options = with(name, f, g);
         ASSERT_TRUE(use.given(options)) << name;
         for (const unsigned vls : {1U, 8U}) {
-          if (heeded) break;
+          if (used) break;
           const auto plain = engine.compute({&f, &g, {}, nullptr, vls});
           const CompactGraph of_told(f, options.no_hosts.guids());
           const auto told = engine.compute({&f, &of_told, options, nullptr, vls});
-          heeded |= plain.has_value() != told.has_value() ||
-                    (plain && (plain->lfts != told->lfts || plain->vls_used != told->vls_used));
+          used |= plain.has_value() != told.has_value() ||
+                  (plain && (plain->lfts != told->lfts || plain->vls_used != told->vls_used));
         }
       }
-      EXPECT_EQ(heeded, use.used_by(engine.name)) << engine.name << ' ' << name;
+      EXPECT_EQ(used, use.used_by(engine.name)) << engine.name << ' ' << name;
     }
   }
 }
@@ -104,7 +104,7 @@ TEST(OptionUse, WhatDoesNothingIsSaidInOneLine) {
   options.nue_max_num_vls = 2;
   EXPECT_EQ(unused_options(options, "updn", {}),
             "--connect_roots, --nue_max_num_vls have no effect with routing engine updn");
-  // nue stands by and would heed it.
+  // nue is a candidate and would use it.
   const std::vector<std::string> named{"updn", "nue"};
   EXPECT_EQ(unused_options(options, "updn", named),
             "--connect_roots has no effect with routing engine updn");

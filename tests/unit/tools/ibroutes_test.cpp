@@ -253,7 +253,7 @@ TEST(Path, EndsAtThePortThatIsAskedForAndAtNoOtherWithItsLid) {
   plan.fabric.reindex();
 
   EXPECT_TRUE(follow(plan.fabric, tables, here, shared, right).arrives());
-  EXPECT_TRUE(follow(plan.fabric, tables, here, shared).arrives()) << "whoever has it";
+  EXPECT_TRUE(follow(plan.fabric, tables, here, shared).arrives()) << "one of those that have it";
   const auto wrong = follow(plan.fabric, tables, here, shared, twin);
   EXPECT_THAT(wrong.failure, AllOf(HasSubstr(to_string(plan.fabric.node(right.node).guid)),
                                    HasSubstr(" too, and the path ends there, not at "),

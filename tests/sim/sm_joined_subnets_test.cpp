@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Two subnets, each with a master, that a cable joins.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/sim/election.h"
+
+namespace sm::test {
+namespace {
+
+TEST_F(Election, MastersOfTwoSubnetsThatAreJoinedSettleByTheBook) {
+  const auto cut = cables_of_first_leaf();
+  ASSERT_FALSE(cut.empty());
+  for (const bool first_is_better : {true, false}) {
+    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
+    host(0).start(with_priority(first_is_better ? 5 : 1));
+    host(2).start(with_priority(3));
+    world_.run_for(20s);
+    ASSERT_EQ(masters(), 2U) << logs();
+    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_up(world_.now(), p));
+    world_.run_for(40s);
+    EXPECT_EQ(masters(), 1U) << logs();
+    EXPECT_TRUE((first_is_better ? host(0) : host(2)).is_master()) << logs();
+    ASSERT_TRUE(settles()) << logs();
+    EXPECT_TRUE(all_active()) << logs();
+    host(0).kill();
+    host(2).kill();
+  }
+}
+
+/// The one that sweeps first across the new cable leaves the other's switches as they are: what
+/// changed there is the only thing that tells the other master.
+TEST_F(Election, MastersThatACableJoinsFindEachOtherWhoeverOfThemLooksFirst) {
+  const auto cut = cables_of_first_leaf();
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned end) { return static_cast<unsigned>(random() % end); };
+    const bool first_is_better = below(2) != 0;
+    // They were one subnet, or never were.
+    const bool were_one = below(2) != 0;
+    if (!were_one) {
+      for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
+    }
+    host(0).start(with_priority(first_is_better ? 5 : 1));
+    host(2).start(with_priority(3));
+    world_.run_for(10s);
+    if (were_one) {
+      for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
+    }
+    world_.run_for(20s + std::chrono::milliseconds(below(20'000)));
+    ASSERT_EQ(masters(), 2U) << seed << "\n" << logs();
+    for (const auto& h : hosts_) h->forget_log();
+    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_up(world_.now(), p));
+    if (const unsigned first = below(3); first != 0)
+      host(first == 1 ? 0 : 2).sm().sweep_now(world_.now(), core::Reason::Trap);
+    EXPECT_TRUE(world_.run_until([&] { return masters() == 1; }, 5s)) << seed << "\n" << logs();
+    EXPECT_TRUE((first_is_better ? host(0) : host(2)).is_master()) << seed << "\n" << logs();
+    ASSERT_TRUE(settles()) << seed << "\n" << logs();
+    EXPECT_TRUE(all_active()) << seed << "\n" << logs();
+    if (HasFailure()) return;
+    host(0).kill();
+    host(2).kill();
+    for (const PortRef p : cut) (void)world_.model().link_up(world_.now(), p);
+  }
+}
+
+}  // namespace
+}  // namespace sm::test
