@@ -4,7 +4,7 @@
 // way, a full buffer only when many are. So loss among MADs sent into a full window is compared
 // with loss among those sent into a nearly empty one, and only the difference closes the window.
 //
-// Answers come at once and losses show a time-out later, so both are booked to the stretch of sends
+// Answers come at once and losses show a timeout later, so both are booked to the stretch of sends
 // (epoch) they belong to, not to the moment they became known.
 #pragma once
 

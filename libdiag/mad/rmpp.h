@@ -73,7 +73,7 @@ struct SenderOptions {
   std::uint8_t retries{3};  // retries without progress before the message is given up,
   Duration patience{0};     // and this time without it at the least
   /// Segments in flight at most. Not to be less than what receivers grant (the kernel 64): one
-  /// acknowledges when its window is used up, so a sender that stops earlier waits for a time-out.
+  /// acknowledges when its window is used up, so a sender that stops earlier waits for a timeout.
   std::uint32_t window{128};
   bool response_follows{false};  // two-sided transfer (IBA 13.6.6.3): turn round after the last ACK
   bool abort_when_given_up{true};  // tell the receiver (the kernel does not)
@@ -104,7 +104,7 @@ class Sender {
   std::optional<wire::Mad> next_send(Instant now);
 
   State state() const { return state_; }
-  std::uint8_t failure() const { return failure_; }  // RMPPStatus; kTooManyRetries after time-outs
+  std::uint8_t failure() const { return failure_; }  // RMPPStatus; kTooManyRetries after timeouts
   std::uint32_t segments_sent() const { return sends_; }
   std::uint32_t retries() const { return retries_; }  // retries so far
   /// What the last ACK showed, if it told how long one takes; once.
@@ -137,7 +137,7 @@ class Sender {
   std::optional<std::uint32_t> count_;  // segments in all, once the end was seen
   std::uint32_t last_ack_{0};
   std::uint32_t window_last_{1};  // the receiver's NewWindowLast
-  std::uint32_t sent_{0};         // last segment sent, falls back to last_ack_ on a time-out
+  std::uint32_t sent_{0};         // last segment sent, falls back to last_ack_ on a timeout
   std::uint32_t highest_sent_{0};
   std::uint32_t sends_{0};
   std::uint32_t retries_{0};

@@ -111,7 +111,7 @@ Result<void> Session::pump(const std::function<bool()>& finished,
       received_.clear();
       if (auto got = port_.receive(received_, wait); !got) return got;
       now = clock_();
-      // The transport's own time-outs say nothing new: the Transactor has clocks of its own.
+      // The transport's own timeouts say nothing new: the Transactor has clocks of its own.
       for (const Received& r : received_) {
         if (r.packet.mad.mgmt_class() == wire::MgmtClass::SubnAdm) gate_.on_answer(r.packet.mad);
         if (!r.timed_out) transactor_.on_packet(now, r.packet);

@@ -80,7 +80,7 @@ class Transactor {
   /// Of TransactorOptions, from now on.
   void set_sa_outstanding(std::uint32_t most);
 
-  /// Time has come to `now`: retries and time-outs fall due.
+  /// Time has come to `now`: retries and timeouts fall due.
   void on_time(Instant now);
 
   /// When on_time is to be called next; kNever when nothing is under way.

@@ -51,7 +51,7 @@ enum class WalkEnd {
   Refused,    // a node answered with an error status
   BadAnswer,  // an answer that cannot be (wrong port numbers)
 };
-/// The word for it: "link down", "no LFT entry", "wrong port", "loop", "time-out", ...
+/// The word for it: "link down", "no LFT entry", "wrong port", "loop", "timeout", ...
 std::string_view walk_end_name(WalkEnd end);
 
 struct Walk {

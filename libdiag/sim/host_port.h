@@ -2,7 +2,7 @@
 // World: a Model, the kernels of its hosts, programs on them and one virtual clock, all in one
 // thread. Tests run whole programs in it: a subnet manager on one host, agents on others, a tool
 // that blocks in its Session on a third. The clock moves only from event to event, so a minute of
-// time-outs costs nothing and every run is the same.
+// timeouts costs nothing and every run is the same.
 #pragma once
 
 #include <functional>

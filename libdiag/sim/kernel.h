@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // HostKernel: what ib_mad and user_mad of Linux do for one host port: agents and who gets which
-// MAD, transaction identifiers, matching of answers, time-outs and retries, RMPP for agents that
+// MAD, transaction identifiers, matching of answers, timeouts and retries, RMPP for agents that
 // ask for it, the issm file. A machine: no I/O, no clock. The behaviour is that of Linux
 // drivers/infiniband/core/{mad,user_mad,mad_rmpp,smi}.c; numbers in comments are errno values.
 #pragma once

@@ -219,7 +219,7 @@ void HostKernel::Impl::pump_sender(Instant now, RequestId id) {
       requests.set_deadline(id, request.sender->next_deadline());
       return;
     case rmpp::Sender::State::Failed:
-      // Only a time-out is told to the user; a message the other side refused is forgotten.
+      // Only a timeout is told to the user; a message the other side refused is forgotten.
       if (request.sender->failure() == rmpp::status::kTooManyRetries) {
         report_time_out(now, id);
       } else {

@@ -53,7 +53,7 @@ class Requests {
   Id find(TransactionKey key, Predicate&& is_meant) const;
 
   /// kNever: it does not fall due. As in Linux those that do stand in a list, where one with the
-  /// usual time-out belongs at the end; what is due sooner passes by those that are due later.
+  /// usual timeout belongs at the end; what is due sooner passes by those that are due later.
   void set_deadline(Id id, Instant at);
   Instant next_deadline() const { return first_due_ == kNone ? kNever : places_[first_due_].due; }
   /// The one with the next deadline, of several with the same the one that got it first.

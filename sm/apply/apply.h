@@ -21,7 +21,7 @@
 //             not as it was is a failure
 //
 // Each phase ends when everything asked in it is answered or given up. A device that does not
-// answer is asked nothing more, so that any number of dead ones cost one transaction time-out
+// answer is asked nothing more, so that any number of dead ones cost one transaction timeout
 // together.
 #pragma once
 

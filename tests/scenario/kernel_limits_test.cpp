@@ -44,8 +44,8 @@ double bring_up(std::size_t silent) {
 }
 
 TEST(KernelLimits, HostsThatAreSilentDelayNobody) {
-  // One transaction's time-out, one pause because everybody asked was silent at once, and one
-  // time-out in the kernel, behind questions to silent hosts.
+  // One transaction's timeout, one pause because everybody asked was silent at once, and one
+  // timeout in the kernel, behind questions to silent hosts.
   EXPECT_LE(bring_up(70), bring_up(0) + 1.35 + 0.2 + 0.2);
 }
 

@@ -118,7 +118,7 @@ TEST_F(Fixture, AHostWithoutAgentSaysSoAtOnceAndIsProvedBySmp) {
   EXPECT_EQ(last.proof, Proof::Smp);
   EXPECT_EQ(report.verdict(), Verdict::Verified);
   EXPECT_LT(world_->now() - before, std::chrono::seconds(1))
-      << "0x000C is an answer, not a time-out";
+      << "0x000C is an answer, not a timeout";
 }
 
 TEST_F(Fixture, ALyingAgentIsAnUnexplainedMismatch) {

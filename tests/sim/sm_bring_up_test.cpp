@@ -292,7 +292,7 @@ double time_to_report(const Fabric& f, std::size_t silent) {
   return seconds(run.last().took);
 }
 
-/// A clean bring-up's time plus 10 per cent plus one full transaction time-out: eight attempts (50,
+/// A clean bring-up's time plus 10 per cent plus one full transaction timeout: eight attempts (50,
 /// 100 and six times 200 ms), and one pause because everybody asked was silent at once.
 double budget(const Fabric& f) { return time_to_report(f, 0) * 1.1 + 1.35 + 0.2; }
 

@@ -364,7 +364,7 @@ class SilentNodes(unittest.TestCase):
             twins.write_text(text.replace(f"caguid=0x{twin[0]}\n", f"caguid=0x{first[0]}\n")
                              .replace(f"({twin[1]})", f"({first[1]})"), encoding="utf-8")
             bad = [("silent", number) for number in self.SILENT] + [("garbage", self.GARBAGE)]
-            # One silent node: a clean bring-up and one time-out.
+            # One silent node: a clean bring-up and one timeout.
             one, limit, _ = self.bring_up(tree, bad[0])
             self.assertIn(" unmanaged=1\n", one.stdout)
             all_of_them, seconds, links = self.bring_up(twins, *bad)

@@ -342,7 +342,7 @@ TEST(Transactor, WhatIsLostTakesNoPlaceForLong) {
   ASSERT_TRUE(session.run(sweep));
   EXPECT_EQ(sweep.answered, 612U * 16);
   EXPECT_LT(seconds(sweep.last), 2.0);
-  // Nothing had to wait for a place of its own, where its time-out would have run out.
+  // Nothing had to wait for a place of its own, where its timeout would have run out.
   EXPECT_EQ(fabric.kept_back, 0U);
 }
 
@@ -382,7 +382,7 @@ TEST(Transactor, SilentTargetsDelayNobodyElse) {
     ASSERT_TRUE(session.run(sweep));
     EXPECT_EQ(sweep.answered, (900 - silent) * 11);
     EXPECT_EQ(sweep.errors.size(), silent);
-    // One transaction time-out is 1.4 s; 300 share the kernel's places with everybody.
+    // One transaction timeout is 1.4 s; 300 share the kernel's places with everybody.
     EXPECT_LT(seconds(sweep.last), silent < 100 ? 2.3 : 2.6);
   }
 }

@@ -186,7 +186,7 @@ TEST_F(Kernel, DropsASecondAnswerAndOneNobodyWaitsFor) {
   kernel.on_delivery(at(1), answer);
   kernel.on_delivery(at(2), answer);
   EXPECT_EQ(read(file).size(), 1U);
-  // Time-out 0: the request is done when it is sent.
+  // Timeout 0: the request is done when it is sent.
   ASSERT_EQ(send(file, message(agent, perf_get(), 6, 0)), 0);
   kernel.on_delivery(at(3), arrival(answer_to(port.sent.at(1).packet)));
   EXPECT_TRUE(read(file).empty());
@@ -741,7 +741,7 @@ TEST_F(TwoKernels, RepeatALostSegment) {
   const Instant later = server.next_event();
   server.advance(later);
   settle(later);
-  // The request's own time-out (1 s) is not looked at here: the client's clock stands still.
+  // The request's own timeout (1 s) is not looked at here: the client's clock stands still.
   ASSERT_NE(client.front(client_file), nullptr);
   EXPECT_EQ(client.front(client_file)->length, wire::kSaDataOffset + 5000);
 }

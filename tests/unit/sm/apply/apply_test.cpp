@@ -101,7 +101,7 @@ TEST(Apply, ColdSubnetComesUpAndTheSecondTimeNothingIsSet) {
 TEST(Apply, OnlyTheSlotThatDiffersIsSet) {
   Scene scene;
   scene.run();
-  // Somebody set H3's subnet time-out, and a sweep found it.
+  // Somebody set H3's subnet timeout, and a sweep found it.
   change_port(*scene.seen, port_of(*scene.seen, 0x50),
               [](PortInfo& info) { info.subnet_timeout = 3; });
   const auto sets = scene.run_sets();

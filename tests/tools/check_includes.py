@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Doors open one way: every #include "room/..." must be allowed by the table below,
-and heavy headers stay behind one file each. Usage: doors.py ROOT"""
+"""Includes go one way: every #include "folder/..." must be allowed by the table below,
+and heavy headers stay behind one file each. Usage: check_includes.py ROOT"""
 import os
 import re
 import sys
 
-# room -> rooms it may include from (itself always)
+# folder -> folders it may include from (itself always)
 BASE = ["libdiag/base"]
 WIRE = BASE + ["libdiag/wire"]
 MAD = WIRE + ["libdiag/mad"]
@@ -70,8 +70,8 @@ ALLOWED = {
 BEHIND = {"CLI/": "libdiag/cli/command_line.cpp"}
 
 
-def room_of(path):
-    """The longest room of the table that holds path."""
+def folder_of(path):
+    """The longest folder of the table that holds path."""
     parts = path.split("/")
     for n in (3, 2, 1):
         if "/".join(parts[:n]) in ALLOWED:
@@ -84,20 +84,20 @@ def main():
     bad = 0
     seen = 0
     for top in ("libdiag", "tools", "agent", "sm", "tests"):
-        for folder, _, files in os.walk(os.path.join(root, top)):
+        for where, _, files in os.walk(os.path.join(root, top)):
             for name in files:
                 if not name.endswith((".h", ".cpp")):
                     continue
-                path = os.path.relpath(os.path.join(folder, name), root)
-                room = room_of(path)
+                path = os.path.relpath(os.path.join(where, name), root)
+                folder = folder_of(path)
                 seen += 1
-                if room is None:
-                    print(f"{path}: lies in no room of the table")
+                if folder is None:
+                    print(f"{path}: is in no folder of the table")
                     bad += 1
                     continue
                 # What lies in a folder of libdiag/route is not libdiag/route's own.
                 own = {"tools": "/".join(path.split("/")[:2]), "libdiag/route": "libdiag/route/engine.h"}
-                allowed = ALLOWED[room] + [own.get(room, room)]
+                allowed = ALLOWED[folder] + [own.get(folder, folder)]
                 with open(os.path.join(root, path), encoding="utf-8") as source:
                     for number, line in enumerate(source, 1):
                         m = re.match(r'\s*#\s*include\s+(["<])([^">]+)[">]', line)
@@ -111,9 +111,9 @@ def main():
                         if m[1] == "<":
                             continue
                         if not any(target == a or target.startswith(a + "/") for a in allowed):
-                            print(f"{path}:{number}: {room} may not include {target}")
+                            print(f"{path}:{number}: {folder} may not include {target}")
                             bad += 1
-    print(f"doors: {seen} files, {bad} wrong")
+    print(f"includes: {seen} files, {bad} wrong")
     return 1 if bad or not seen else 0
 
 
