@@ -126,6 +126,8 @@ std::string routes_verdict(const tables::Verdict& verdict, const VerdictScope& s
     if (n != 0) wrong.push_back(fmt::format(fmt::runtime(words), n));
   };
   count(verdict.credit_loop_channels, "routes can deadlock ({} channels)");
+  count(verdict.switch_turns_refused,
+        "paths to or from LIDs of switches can deadlock ({} dependencies)");
   count(verdict.loops, "routes loop ({})");
   // Hosts reach one another where the checks that must pass have passed.
   count(verdict.unreachable - std::min(verdict.unreachable, verdict.loops),

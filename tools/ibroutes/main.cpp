@@ -374,7 +374,8 @@ int run_verify(int argc, const char* const* argv) {
   // hosts back to back need no routes.
   const bool no_routes = verdict.pairs == 0 && graph.switch_count() != 0;
   return status_of(*source, no_routes || verdict.unreachable != 0 || !verdict.must_ok() ||
-                                verdict.credit_loop_channels != 0 || !report.shared_lids.empty());
+                                verdict.credit_loop_channels != 0 ||
+                                verdict.switch_turns_refused != 0 || !report.shared_lids.empty());
 }
 
 void warn(const std::string& what) { cli::complain(kProgram, "warning: " + what, cli::kExitGood); }
