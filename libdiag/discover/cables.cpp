@@ -22,9 +22,22 @@ void Sweep::Impl::describe_duplicates() {
         by_port ? fmt::format("PortGUID of NodeGUID {}", to_string(d.info.node_guid)) : "NodeGUID",
         to_string(seen.nodes[d.holder].info.node_guid),
         printable(seen.fabric.node(d.holder).name()), mad::to_string(seen.nodes[d.holder].route));
+    if (d.to && (can_be_12x(d.from) || can_be_12x(d.to)))
+      t.what += fmt::format(
+          ". If no two devices have this GUID, the lane reversal of the 12x link of {} is badly "
+          "configured: check its cable, and how both of its ends are set up",
+          place(d.to));
     t.message += t.what;
   }
   duplicates.clear();
+}
+
+/// A 12x port whose lanes are reversed on one side only is a port that cables of two others seem to
+/// end at, as that of a device with the GUID of another is.
+bool Sweep::Impl::can_be_12x(PortRef p) const {
+  const ObservedPort* known = seen.known_port(p);
+  constexpr auto k12x = static_cast<unsigned>(wire::LinkWidth::W12x);
+  return known != nullptr && (known->info().link_width_supported & k12x) != 0;
 }
 
 void Sweep::Impl::settle() {
@@ -84,7 +97,9 @@ void Sweep::Impl::judge() {
                                     : (!to_is_switch || is_confirmed(s.to)) && is_confirmed(back));
     const Key key{Ask::Probe, s.from};
     if (same) {
+      const std::size_t before = duplicates.size();
       duplicate(key, seen.nodes[s.to.node].info, s.to.node, Shared::NodeGuid);
+      if (duplicates.size() > before) duplicates.back().from = s.from, duplicates.back().to = s.to;
     } else {
       note(Trouble::Kind::Moved, s.from, key,
            fmt::format("the cable to {} moved while it was looked at", place(s.to)));

@@ -484,7 +484,7 @@ void Sweep::Impl::duplicate(Key key, const wire::NodeInfo& info, NodeIndex holde
   Trouble& t = note(Trouble::Kind::DuplicateGuid, key.at, key, {});
   t.node_guid = info.node_guid;
   t.other_route = seen.nodes[holder].route;
-  duplicates.push_back({seen.troubles.size() - 1, holder, shared, info});
+  duplicates.push_back({seen.troubles.size() - 1, holder, shared, info, {}, {}});
 }
 
 Sweep::Sweep(SweepOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -64,6 +64,7 @@ struct Sweep::Impl {
     NodeIndex holder;
     Shared shared;
     wire::NodeInfo info;  // of the newcomer
+    PortRef from, to;     // two cables that seem to end at port `to`, one of them at `from`
   };
   std::vector<Duplicate> duplicates;
   std::vector<std::pair<Key, wire::NodeInfo>> newcomers;  // they stood elsewhere
@@ -118,6 +119,7 @@ struct Sweep::Impl {
 
   /// At the end, when the names of the first holders are known.
   void describe_duplicates();
+  bool can_be_12x(PortRef p) const;
   /// Everything asked is answered or given up. Cables that their two ends do not agree on are
   /// looked at once more; then the fabric is put together.
   void settle();

@@ -378,6 +378,34 @@ TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
   EXPECT_LE(seconds(run.last().took), limit);
 }
 
+/// What opensm takes for one: a port that cables of two others seem to end at.
+TEST(BringUp, A12xPortThatTwoCablesSeemToEndAtMayHaveItsLanesReversed) {
+  for (const auto width : {ib::wire::LinkWidth::W4x, ib::wire::LinkWidth::W12x}) {
+    Fabric f = tree_of_radix_8();
+    const auto all = hosts(f);
+    const PortRef first{all[3], 1}, twin{all[20], 1};
+    for (const PortRef p : {first, twin}) {
+      const PortRef at = f.port(p).peer;
+      f.disconnect(at);
+      f.connect(p, at, width, ib::wire::LinkSpeed::Qdr);
+    }
+    f.node(twin.node).guid = f.node(first.node).guid;
+    f.port(twin).guid = f.port(first).guid;
+    f.reindex();
+    SmOnModel run(f);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    EXPECT_EQ(run.last().duplicate_guids, 1U);
+    const auto suspicion = testing::AllOf(
+        testing::HasSubstr("duplicate GUID"), testing::HasSubstr("left out. If no two devices"),
+        testing::HasSubstr("the lane reversal of the 12x link of "));
+    if (width == ib::wire::LinkWidth::W12x)
+      EXPECT_THAT(run.last().lines.at(0), suspicion);
+    else
+      EXPECT_THAT(run.last().lines.at(0), testing::Not(testing::HasSubstr("lane reversal")));
+  }
+}
+
 TEST(BringUp, WhoBearsAGuidInServiceKeepsItsPlaceWhenATwinComes) {
   Fabric f = tree_of_radix_8();
   const auto all = hosts(f);
