@@ -26,7 +26,7 @@ struct TypeList {
 using AllStructures = TypeList<
     MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
     PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
-    MulticastForwardingTable, GuidInfo, SmInfo, Notice, SwitchPortStateTable, MlnxExtendedPortInfo,
+    MulticastForwardingTable, GuidInfo, SmInfo, Notice, PortInfoExtended, SwitchPortStateTable, MlnxExtendedPortInfo,
     MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo, PortCounters,
     PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails, PortVlOpPackets,
     PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader, CongestionInfo,
