@@ -141,8 +141,8 @@ Trouble& Sweep::Impl::note(Trouble::Kind kind, PortRef behind, Key key, std::str
                                      mad::to_string(t.route), what)
                        : fmt::format("local port: {}", what);
   } else {
-    t.message = fmt::format("{} (route {}): {}", node_label(key.at.node), mad::to_string(t.route),
-                            what);
+    t.message =
+        fmt::format("{} (route {}): {}", node_label(key.at.node), mad::to_string(t.route), what);
   }
   t.what = std::move(what);
   seen.troubles.push_back(std::move(t));

@@ -11,8 +11,7 @@ namespace {
 bool is_known_by_its_maker(const Node& node) { return node.name().empty() && node.vendor_id != 0; }
 
 std::string quoted(const Node& node) {
-  if (is_known_by_its_maker(node))
-    return '(' + device_label(node.vendor_id, node.device_id) + ')';
+  if (is_known_by_its_maker(node)) return '(' + device_label(node.vendor_id, node.device_id) + ')';
   return '"' + printable(node.name()) + '"';
 }
 std::string behind(const std::string& node, PortRef at) {

@@ -128,9 +128,7 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
                    static_cast<std::uint8_t>((c >> 32) & 0xFF)};
   const auto kind = static_cast<unsigned>((c >> 40) & 0xFF);
   const auto& node = observed_.nodes[at.node];
-  const auto name = [&] {
-    return ib::fabric::node_label(observed_.fabric.node(at.node));
-  };
+  const auto name = [&] { return ib::fabric::node_label(observed_.fabric.node(at.node)); };
   const bool answered = completion.reply && completion.reply->mad.status() == 0;
   switch (kind) {
     case kSwitch: {
