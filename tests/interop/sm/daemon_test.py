@@ -1463,6 +1463,37 @@ class Enable(unittest.TestCase):
             self.assertTrue(wait_until(lambda: f"{name}\" port 2 is enabled" in (f.directory / "log").read_text()))
 
 
+class Babbling(unittest.TestCase):
+    def test_a_port_that_floods_is_disabled_by_policy_alone(self):
+        with Sm(*TREE) as f:
+            conf = f.directory / "conf"
+            conf.write_text("babbling_port_policy FALSE\n")
+            f.daemon("-F", conf, "-s", "1")
+            host = "host0009 HCA-1"
+
+            def flood(traps):
+                for _ in range(traps):
+                    self.assertEqual(f.ctl("link", "errors", host, "1").returncode, 0)
+
+            def events():
+                return f.ibsm_ctl("events").stdout
+            flood(260)
+            time.sleep(1.5)  # a light sweep
+            self.assertNotIn("disabled: ", events())
+            conf.write_text("babbling_port_policy TRUE\n")
+            os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "the configuration was read again" in events()), events())
+            flood(260)
+            self.assertTrue(wait_until(lambda: "disabled: " in events()), (f.directory / "log").read_text()[-2000:])
+            log = (f.directory / "log").read_text()
+            named = re.search(r'"host0009 HCA-1" port 1 sent trap 129 250 times: "(leaf-\d+)" port (\d+) is disabled until '
+                              r"`ibsm ctl enable (0x[0-9a-f]{16}:\d+)`", log)
+            self.assertTrue(named, log[-2000:])
+            self.assertTrue(wait_until(lambda: f"left: {host} " in events()), events())
+            self.assertEqual(f.ibsm_ctl("enable", named[3]).stdout, f'"{named[1]}" port {named[2]} is being enabled\n')
+            self.assertTrue(wait_until(lambda: "enabled: " in events() and f.states() == {"Active"}), events())
+
+
 class RouterAliases(unittest.TestCase):
     """rtr_aguid_enable: aliases that end with the LID, as stock saquery and smpquery see them, on a fabric with a router."""
 
