@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "libdiag/base/text.h"
 #include "libdiag/discover/sweep_impl.h"
+#include "libdiag/fabric/makers.h"
 
 namespace ib::discover {
 
@@ -17,11 +17,11 @@ void Sweep::Impl::describe_duplicates() {
     const bool by_port = d.shared == Shared::PortGuid;
     Trouble& t = seen.troubles[d.trouble];
     t.what = fmt::format(
-        "duplicate GUID {}: {} is that of {} \"{}\" at route {}; left out",
+        "duplicate GUID {}: {} is that of {} at route {}; left out, a {}",
         to_string(by_port ? d.info.port_guid : d.info.node_guid),
         by_port ? fmt::format("PortGUID of NodeGUID {}", to_string(d.info.node_guid)) : "NodeGUID",
-        to_string(seen.nodes[d.holder].info.node_guid),
-        printable(seen.fabric.node(d.holder).name()), mad::to_string(seen.nodes[d.holder].route));
+        node_label(d.holder), mad::to_string(seen.nodes[d.holder].route),
+        fabric::device_label(d.info.vendor_id, d.info.device_id));
     if (d.to && (can_be_12x(d.from) || can_be_12x(d.to)))
       t.what += fmt::format(
           ". If no two devices have this GUID, the lane reversal of the 12x link of {} is badly "

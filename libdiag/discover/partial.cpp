@@ -34,7 +34,7 @@ void Sweep::Impl::begin_partial() {
   seen = *given.known;
   seen.complete = false;
   seen.troubles.clear();
-  part.emplace();
+  part = std::make_unique<Part>();
   part->look.assign(seen.nodes.size(), Look::Known);
   part->read_ports.assign(seen.nodes.size(), false);
   part->fresh.assign(seen.ports.size(), false);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "libdiag/base/text.h"
 #include "libdiag/discover/quirks.h"
 #include "libdiag/discover/sweep_impl.h"
 #include "libdiag/discover/vendor_port_info.h"
@@ -142,8 +141,8 @@ Trouble& Sweep::Impl::note(Trouble::Kind kind, PortRef behind, Key key, std::str
                                      mad::to_string(t.route), what)
                        : fmt::format("local port: {}", what);
   } else {
-    t.message = fmt::format("{} \"{}\" (route {}): {}", to_string(t.node_guid),
-                            printable(t.description), mad::to_string(t.route), what);
+    t.message =
+        fmt::format("{} (route {}): {}", node_label(key.at.node), mad::to_string(t.route), what);
   }
   t.what = std::move(what);
   seen.troubles.push_back(std::move(t));

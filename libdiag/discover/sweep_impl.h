@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -160,7 +161,7 @@ struct Sweep::Impl {
     std::string why_whole;
     std::vector<Guid> asked_anew;
   };
-  std::optional<Part> part;
+  std::unique_ptr<Part> part;  // none: the whole is swept
 
   void begin_partial();
   /// Gives up: the whole is to be swept.

@@ -2,11 +2,18 @@
 #include "libdiag/fabric/labels.h"
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/makers.h"
 
 namespace ib::fabric {
 namespace {
 
-std::string quoted(const Node& node) { return '"' + printable(node.name()) + '"'; }
+/// A node that nobody has named, or that did not tell its name.
+bool is_known_by_its_maker(const Node& node) { return node.name().empty() && node.vendor_id != 0; }
+
+std::string quoted(const Node& node) {
+  if (is_known_by_its_maker(node)) return '(' + device_label(node.vendor_id, node.device_id) + ')';
+  return '"' + printable(node.name()) + '"';
+}
 std::string behind(const std::string& node, PortRef at) {
   return node + " port " + std::to_string(at.port);
 }
@@ -20,7 +27,8 @@ std::string port_label(const Fabric& fabric, PortRef at) {
 }
 
 std::string port_name(const Fabric& fabric, PortRef at) {
-  return behind(quoted(fabric.node(at.node)), at);
+  const Node& node = fabric.node(at.node);
+  return behind(is_known_by_its_maker(node) ? node_label(node) : quoted(node), at);
 }
 
 }  // namespace ib::fabric

@@ -19,8 +19,8 @@ using wire::NodeType;
 class Document {
  public:
   Document(const Fabric& fabric, const fabric::NodeNames* names,
-           const std::function<bool(PortRef)>& degraded)
-      : fabric_(fabric), names_(names), degraded_(degraded) {
+           const std::function<bool(PortRef)>& degraded, const std::vector<Guid>& built_in)
+      : fabric_(fabric), names_(names), degraded_(degraded), built_in_(built_in) {
     order_.resize(fabric.nodes().size());
     std::iota(order_.begin(), order_.end(), NodeIndex{0});
     std::stable_sort(order_.begin(), order_.end(),
@@ -63,6 +63,7 @@ class Document {
     json_.field("system_image_guid", node.system_image_guid);
     json_.field("vendor_id", node.vendor_id).field("device_id", node.device_id);
     json_.field("num_ports", node.num_ports);
+    if (std::ranges::binary_search(built_in_, node.guid)) json_.field("built_in", true);
     if (node.is_switch()) {
       const fabric::Port& port0 = fabric_.port(n, 0);
       json_.field("enhanced_port0", node.enhanced_port0);
@@ -106,6 +107,7 @@ class Document {
   const Fabric& fabric_;
   const fabric::NodeNames* names_;
   const std::function<bool(PortRef)>& degraded_;
+  const std::vector<Guid>& built_in_;
   std::vector<NodeIndex> order_;
   JsonWriter json_;
 };
@@ -114,8 +116,9 @@ class Document {
 
 std::string topology_json(const Fabric& fabric, const Envelope& envelope,
                           const fabric::NodeNames* names,
-                          const std::function<bool(PortRef)>& degraded) {
-  return Document(fabric, names, degraded).write(envelope);
+                          const std::function<bool(PortRef)>& degraded,
+                          const std::vector<Guid>& built_in) {
+  return Document(fabric, names, degraded, built_in).write(envelope);
 }
 
 }  // namespace ib::report

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "libdiag/fabric/names.h"
 #include "libdiag/report/json.h"
@@ -12,8 +13,10 @@
 namespace ib::report {
 
 /// `degraded`: whether the link at this port runs below what both its ends support; empty: unknown.
+/// `built_in`: nodes that switches say are built in behind their ports, ascending.
 std::string topology_json(const fabric::Fabric& fabric, const Envelope& envelope,
                           const fabric::NodeNames* names = nullptr,
-                          const std::function<bool(fabric::PortRef)>& degraded = {});
+                          const std::function<bool(fabric::PortRef)>& degraded = {},
+                          const std::vector<Guid>& built_in = {});
 
 }  // namespace ib::report

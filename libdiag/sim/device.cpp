@@ -57,6 +57,13 @@ std::optional<Value> special(std::string_view text) {
   return static_cast<Value>(type - std::begin(kTypes));
 }
 
+std::optional<Value> fec_mode(std::string_view text) {
+  constexpr std::string_view kModes[] = {"none", "firecode", "rs", "low_latency_rs"};
+  const auto mode = std::ranges::find(kModes, text);
+  if (mode == std::end(kModes)) return std::nullopt;
+  return static_cast<Value>(mode - std::begin(kModes));
+}
+
 std::optional<Value> speed(std::string_view text) {
   const auto known = wire::parse_speed(text);
   return known && *known != wire::LinkSpeed::Unknown ? std::optional(static_cast<Value>(*known))
@@ -120,6 +127,18 @@ constexpr TraitRow kRows[] = {
      [](const Target& t, Value type) {
        t.traits.special.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
        t.traits.special[t.at().number] = static_cast<std::uint8_t>(type);
+     }},
+    {"fec", true, "none, firecode, rs or low_latency_rs", fec_mode,
+     [](const Target& t, Value mode) {
+       SimNode& node = t.model.nodes_[t.node];
+       t.traits.fec.resize(node.num_ports + std::size_t{1});
+       t.traits.fec[t.at().number] = static_cast<std::uint16_t>(mode);
+       // Of a switch port 0 has the capabilities of all.
+       for (unsigned p = 0; p <= node.num_ports; ++p) {
+         auto& info = t.model.ports_[node.first_port + p].info;
+         info.capability_mask |= wire::port_cap::kCapabilityMask2;
+         info.capability_mask2 |= wire::port_cap2::kPortInfoExtended;
+       }
      }},
     {"runs_at", true, "a speed, such as QDR or EDR", speed,
      [](const Target& t, Value value) {

@@ -29,6 +29,7 @@ struct DeviceTraits {
   bool traps_without_lid{};                              // those for its own subnet manager
   std::vector<std::optional<std::uint8_t>> shown_state;  // PortState by port, whatever it is
   std::vector<std::uint8_t> special;  // by port: what a switch has built in behind it; 0: nothing
+  std::vector<std::uint16_t> fec;     // by port: FECModeActive; empty: no PortInfoExtended
   bool only_old_counters{};           // the PMA has no PortCountersExtended
   Lid redirects_to{};                 // the PMA answers with it; 0: it answers
 

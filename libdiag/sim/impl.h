@@ -370,6 +370,7 @@ struct Model::Impl {
   std::uint16_t sma_linear_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_multicast_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_extended_port_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_port_info_extended(Flight& f, PortIndex end, bool set) const;
   std::uint16_t sma_port_states(Flight& f, PortIndex end, bool set) const;
   std::uint16_t sma_general_info(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_qos_config_sl(Flight& f, PortIndex end, bool set);

@@ -89,6 +89,8 @@ std::uint16_t Model::Impl::sma_attribute(Flight& f, PortIndex end, bool set) {
       return sma_general_info(f, end, set);
     case attr::kMlnxQosConfigSl:
       return sma_qos_config_sl(f, end, set);
+    case attr::kPortInfoExtended:
+      return sma_port_info_extended(f, end, set);
     case attr::kSwitchPortStateTable:
       return sma_port_states(f, end, set);
     case attr::kMlnxExtendedPortInfo:

@@ -192,6 +192,19 @@ std::uint16_t Model::Impl::sma_multicast_forwarding(Flight& f, PortIndex end, bo
   return status::kOk;
 }
 
+/// FEC modes are found by training: a Set changes nothing here.
+std::uint16_t Model::Impl::sma_port_info_extended(Flight& f, PortIndex end, bool set) const {
+  const auto& traits = nodes_[ports_[end].node].traits;
+  if (set || !traits || traits->fec.empty()) return status::kBadAttribute;
+  const PortIndex at = addressed_port(f, end, f.mad.attribute_modifier() & 0xFF);
+  if (at == kNoPort) return status::kBadValue;
+  wire::PortInfoExtended info;
+  info.capability_mask = wire::kIsFecModeSupported;
+  info.fec_mode_active = traits->fec[ports_[at].number];
+  wire::set_body(f.mad, info);
+  return status::kOk;
+}
+
 /// IBA: of switches that say so in CapabilityMask2.
 std::uint16_t Model::Impl::sma_port_states(Flight& f, PortIndex end, bool set) const {
   const SimNode& node = nodes_[ports_[end].node];

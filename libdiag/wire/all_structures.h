@@ -26,16 +26,16 @@ struct TypeList {
 using AllStructures = TypeList<
     MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
     PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
-    MulticastForwardingTable, GuidInfo, SmInfo, Notice, SwitchPortStateTable, MlnxExtendedPortInfo,
-    MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo, PortCounters,
-    PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails, PortVlOpPackets,
-    PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader, CongestionInfo,
-    CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog, CaCongestionEvent,
-    CaCongestionLog, CongestionDelay, SwitchCongestionSetting, SwitchPortCongestion,
-    SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting, CongestionControlTable,
-    CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo, NodeRecord, PortInfoRecord,
-    SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord, SmInfoRecord,
-    VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
+    MulticastForwardingTable, GuidInfo, SmInfo, Notice, PortInfoExtended, SwitchPortStateTable,
+    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo,
+    PortCounters, PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails,
+    PortVlOpPackets, PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader,
+    CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
+    CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
+    SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
+    CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo,
+    NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
+    SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
     GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

@@ -32,6 +32,9 @@ constexpr NamedValue kVls[] = {
     {0, "No change"}, {1, "VL0"}, {2, "VL0-1"}, {3, "VL0-3"}, {4, "VL0-7"}, {5, "VL0-14"}};
 constexpr NamedValue kSmState[] = {
     {0, "not-active"}, {1, "discovering"}, {2, "standby"}, {3, "master"}};
+constexpr NamedValue kFecMode[] = {
+    {0, "none"}, {1, "FireCode"}, {2, "RS"}, {3, "low-latency RS"},
+    {4, "RS 2"}};
 constexpr NamedValue kSelector[] = {
     {0, "greater than"}, {1, "less than"}, {2, "exactly"}, {3, "largest"}};
 constexpr NamedValue kRate[] = {
@@ -87,6 +90,7 @@ const Row kRows[] = {
     {"MtuSelector", kSelector}, {"MTUSelector", kSelector}, {"RateSelector", kSelector},
     {"PacketLifeTimeSelector", kSelector},
     {"Rate", kRate},
+    {"FECModeActive", kFecMode},
     {"CapabilityMask", kCapability}, {"CapabilityMask2", kCapability2},
 };
 

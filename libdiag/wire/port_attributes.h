@@ -12,7 +12,7 @@
 namespace ib::wire {
 
 namespace attr {
-inline constexpr std::uint16_t kSwitchPortStateTable = 0x0034;
+inline constexpr std::uint16_t kPortInfoExtended = 0x0033, kSwitchPortStateTable = 0x0034;
 }
 namespace port_cap {
 inline constexpr std::uint32_t kMulticastPKeyTrapSuppression = 1U << 29;
@@ -20,6 +20,32 @@ inline constexpr std::uint32_t kMulticastPKeyTrapSuppression = 1U << 29;
 namespace port_cap2 {
 inline constexpr std::uint16_t kSwitchPortStateTable = 1U << 3;
 }
+
+/// Forward error correction: what runs on a port's link, and what it supports and may use at each
+/// speed. AttributeModifier: the port.
+struct PortInfoExtended {
+  std::uint32_t capability_mask{};
+  std::uint16_t fec_mode_active{};
+  std::uint16_t fdr_fec_supported{}, fdr_fec_enabled{};
+  std::uint16_t edr_fec_supported{}, edr_fec_enabled{};
+  std::uint16_t hdr_fec_supported{}, hdr_fec_enabled{};
+  std::uint16_t ndr_fec_supported{}, ndr_fec_enabled{};
+  friend bool operator==(const PortInfoExtended&, const PortInfoExtended&) = default;
+};
+template <>
+struct LayoutOf<PortInfoExtended>
+    : Layout<"PortInfoExtended", "IBA: attribute 0x0033", 64,
+             Field<&PortInfoExtended::capability_mask, at(0), 32, "CapMask">,
+             Field<&PortInfoExtended::fec_mode_active, at(4), 16, "FECModeActive", Show::Decimal>,
+             Field<&PortInfoExtended::fdr_fec_supported, at(6), 16, "FDRFECModeSupported">,
+             Field<&PortInfoExtended::fdr_fec_enabled, at(8), 16, "FDRFECModeEnabled">,
+             Field<&PortInfoExtended::edr_fec_supported, at(10), 16, "EDRFECModeSupported">,
+             Field<&PortInfoExtended::edr_fec_enabled, at(12), 16, "EDRFECModeEnabled">,
+             Field<&PortInfoExtended::hdr_fec_supported, at(14), 16, "HDRFECModeSupported">,
+             Field<&PortInfoExtended::hdr_fec_enabled, at(16), 16, "HDRFECModeEnabled">,
+             Field<&PortInfoExtended::ndr_fec_supported, at(18), 16, "NDRFECModeSupported">,
+             Field<&PortInfoExtended::ndr_fec_enabled, at(20), 16, "NDRFECModeEnabled">> {};
+inline constexpr std::uint32_t kIsFecModeSupported = 1U << 0;  // of CapMask
 
 /// AttributeModifier: the block; 128 ports each, port 0 of the switch first.
 struct SwitchPortStateTable {

@@ -98,6 +98,7 @@ std::span<const AttributeInfo> attributes() {
       attribute<LinearForwardingTable>(kSmp, attr::kLinearForwarding, {Get, Set}),
       attribute<MulticastForwardingTable>(kSmp, attr::kMulticastForwarding, {Get, Set}),
       attribute<SmInfo>(kSmp, attr::kSmInfo, {Get, Set}),
+      attribute<PortInfoExtended>(kSmp, attr::kPortInfoExtended, {Get, Set}),
       attribute<SwitchPortStateTable>(kSmp, attr::kSwitchPortStateTable, {Get}),
       attribute<MlnxExtendedPortInfo>(kSmp, attr::kMlnxExtendedPortInfo, {Get, Set}),
       attribute<MlnxGeneralInfo>(kSmp, attr::kMlnxGeneralInfo, {Get}),

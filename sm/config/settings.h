@@ -43,6 +43,7 @@ struct Settings {
   std::optional<std::uint64_t> force_link_speed, force_link_speed_ext, force_link_width, fdr10;
   std::uint64_t suppress_mc_pkey_traps{1};
   bool use_mfttop{true};
+  bool enable_quirks{false};
 
   // ---- sweeps
   std::uint64_t sweep_interval{10};
@@ -52,6 +53,7 @@ struct Settings {
   bool force_heavy_sweep{false};
   std::uint64_t silent_host_sweeps{3}, silent_host_seconds{600};
   bool sweep_on_trap{true};
+  bool babbling_port_policy{false};
   bool exit_on_fatal{false};
 
   // ---- routing

@@ -155,9 +155,8 @@ constexpr std::array kLinks = {
         .on_reload(),
     truth("", "use_mfttop", &S::use_mfttop, "Program MulticastFDBTop where a switch has it")
         .on_reload(),
-    truth("", "enable_quirks", {}, "Work round faults of devices at a risk")
-        .opensm_has("FALSE")
-        .no_effect("what a device needs is found out from its answers"),
+    truth("", "enable_quirks", &S::enable_quirks,
+          "Paths from or to a Tavor have an MTU of 1024 where no larger one is asked for"),
 };
 
 constexpr std::array kSweep = {
@@ -201,9 +200,10 @@ constexpr std::array kSweep = {
     truth("", "sweep_on_trap", &S::sweep_on_trap,
           "Look at what traps tell of at once; else the next sweep finds it")
         .on_reload(),
-    truth("", "babbling_port_policy", {}, "Disable ports that flood traps 129 to 131")
-        .opensm_has("FALSE")
-        .not_yet("such ports are reported and stay enabled"),
+    truth("", "babbling_port_policy", &S::babbling_port_policy,
+          "Disable ports that send the same trap 129, 130 or 131 again and again, 250 times; `ibsm "
+          "ctl enable` brings them back")
+        .on_reload(),
     flag("-y,--stay_on_fatal", "", {}, "Go on with duplicate GUIDs")
         .no_effect("ibsm always goes on, and leaves out what it cannot manage"),
     flag("--exit-on-fatal", "exit_on_fatal", &S::exit_on_fatal,

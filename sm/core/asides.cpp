@@ -71,7 +71,11 @@ void SubnetManager::Impl::check_traps(Instant now) {
     for (const ib::mad::Cookie cookie : trap_look.on_time(now, *seen, flapping))
       transactor.cancel(cookie);
   for (ib::mad::Request& r : trap_look.take_requests()) ask(now, std::move(r));
+  // While it is to be found out who is master nothing is set.
+  if (may_look_aside() && state != State::Deciding)
+    for (ib::mad::Request& r : babbling.take_requests()) ask(now, std::move(r));
   take_logs(trap_look);
+  take_logs(babbling);
   if (const auto at = trap_look.take_sweep_wanted())
     want_sweep_around(std::max(now, *at), Reason::Trap, trap_look.take_places());
   note_renamed(now, trap_look.take_renamed());

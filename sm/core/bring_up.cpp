@@ -226,6 +226,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   (void)tables.on_sweep_begun();
   (void)trap_look.on_sweep_begun();
   own_port = OwnPort(kOwnerOwnPort);
+  babbling = BabblingPorts(kOwnerBabbling);
   transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) != kOwnerMastership; });
   for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
     if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);

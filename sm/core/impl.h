@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "libdiag/base/invariant.h"
+#include "sm/core/babbling_ports.h"
 #include "sm/core/flapping.h"
 #include "sm/core/kept_nodes.h"
 #include "sm/core/light_sweep.h"
@@ -44,6 +45,7 @@ inline constexpr ib::mad::Cookie kOwnerMastership = ib::mad::Cookie{4} << 48;
 inline constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
 inline constexpr ib::mad::Cookie kOwnerOwnPort = ib::mad::Cookie{6} << 48;
 inline constexpr ib::mad::Cookie kOwnerTrapLook = ib::mad::Cookie{7} << 48;
+inline constexpr ib::mad::Cookie kOwnerBabbling = ib::mad::Cookie{8} << 48;
 constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
@@ -101,6 +103,7 @@ struct SubnetManager::Impl {
   TableUpkeep tables;  // reads between the others
   OwnPort own_port{kOwnerOwnPort};
   TrapLook trap_look;
+  BabblingPorts babbling{kOwnerBabbling};
   Flapping flapping;
   std::shared_ptr<const Restarts> restarts;  // since the last report; null: nothing did
   KeptNodes kept{options.silent_hosts};

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "libdiag/base/text.h"
 #include "libdiag/discover/sweep.h"
+#include "libdiag/fabric/labels.h"
 
 namespace sm::core {
 namespace {
@@ -128,10 +128,7 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
                    static_cast<std::uint8_t>((c >> 32) & 0xFF)};
   const auto kind = static_cast<unsigned>((c >> 40) & 0xFF);
   const auto& node = observed_.nodes[at.node];
-  const auto name = [&] {
-    return fmt::format("{} \"{}\"", to_string(node.info.node_guid),
-                       ib::printable(observed_.fabric.node(at.node).name()));
-  };
+  const auto name = [&] { return ib::fabric::node_label(observed_.fabric.node(at.node)); };
   const bool answered = completion.reply && completion.reply->mad.status() == 0;
   switch (kind) {
     case kSwitch: {

@@ -174,6 +174,10 @@ void SubnetManager::Impl::pump(Instant now) {
       trap_look.on_completion(now, *completion, *seen, flapping);
       continue;
     }
+    if (owner == kOwnerBabbling) {
+      babbling.on_completion(*completion, *seen);
+      continue;
+    }
     if (owner == kOwnerRead) {
       tables.on_completion(now, *completion);
       continue;
@@ -273,6 +277,8 @@ void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
   if (desired && concerns(notice, desired->sm_lid)) own_port.call_for(now);
   // Opening our own issm file raises 144 at our own port.
   if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
+  if (options.disables_babbling_ports && desired && mastership.is_master())
+    babbling.on_trap(now, notice, claim_of(notice, from, *seen), *seen);
   if (options.act_on_traps && mastership.sweeps())
     trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
   run(now);

@@ -85,6 +85,14 @@ void SubnetManager::rewrite_now(Instant now) {
   impl_->log(LogLevel::Info, "sweep", "all that devices are to hold is sent again");
   sweep_now(now, Reason::Operator);
 }
+bool SubnetManager::enable_port(Instant now, ib::Guid node, std::uint8_t port) {
+  const auto& fabric = impl_->seen->fabric;
+  const auto n = fabric.find_node(node);
+  if (!n || port == 0 || port > fabric.node(*n).num_ports) return false;
+  impl_->babbling.enable({*n, port}, *impl_->seen);
+  impl_->run(now);
+  return true;
+}
 void SubnetManager::set_sweeping(Instant now, bool on) {
   impl_->sweeping = on;
   impl_->run(now);
@@ -160,6 +168,7 @@ void SubnetManager::set_options(const Options& options) {
   now.full_sweep_every = options.full_sweep_every;
   now.balance_after = options.balance_after;
   now.act_on_traps = options.act_on_traps;
+  now.disables_babbling_ports = options.disables_babbling_ports;
   impl_->m_keys.set_key(options.m_keys.key);
   plan::PlanOptions plan = options.plan;
   plan.choice = std::move(now.plan.choice);

@@ -74,7 +74,8 @@ struct Options {
   ib::Duration full_sweep_every{std::chrono::hours(24)};
   /// When nothing has changed for so long, routes that followed what changed are balanced again.
   std::optional<ib::Duration> balance_after;
-  bool act_on_traps{true};  // else what they tell of waits for the next sweep
+  bool act_on_traps{true};              // else what they tell of waits for the next sweep
+  bool disables_babbling_ports{false};  // babbling_ports.h
   /// The first sweep is planned even where another one is master, and nothing is set: the report
   /// has what would be. For one report; what is known of devices afterwards is how they would be.
   bool rehearse{false};
@@ -127,6 +128,9 @@ class SubnetManager {
   void reroute_now(ib::Instant now);
   /// Sweeps, and sets once more all that devices are to hold, whatever they say that they hold.
   void rewrite_now(ib::Instant now);
+  /// Enables a port that is disabled, by BabblingPorts or whoever it was. False: nothing was found
+  /// that it could be.
+  bool enable_port(ib::Instant now, ib::Guid node, std::uint8_t port);
   /// Off: no sweep of any kind begins, whatever happens; memberships are programmed all the same.
   void set_sweeping(ib::Instant now, bool on);
   /// Nothing is asked of devices and nothing set, but for what is under way, which is finished;

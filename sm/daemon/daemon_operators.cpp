@@ -48,10 +48,10 @@ control::Answer Daemon::answer_as_asked(const control::Request& request) {
     return explain_verb(request, manager_->snapshot(), manager_->device_state(), path_rules_);
   if (request.verb == "console") return console_verb(console_world(), request);
   if (auto done = sweep_verb(request, *manager_, ib::monotonic_now())) return *std::move(done);
-  return {2,
-          "unknown verb '" + ib::printable(request.verb) +
-              "': expected partition, counters, events, explain, pause, resume, rewrite, sa, sm or "
-              "console\n"};
+  return {2, "unknown verb '" + ib::printable(request.verb) +
+                 "': expected partition, counters, enable, events, explain, pause, resume, "
+                 "rewrite, sa, sm or "
+                 "console\n"};
 }
 
 ConsoleWorld Daemon::console_world() {

@@ -74,6 +74,7 @@ sa::Options sa_server(const Settings& s) {
   if (s.use_original_extended_sa_rates_only)
     out.policy.rate_code_max =
         std::min(s.max_rate_enum ? out.policy.rate_code_max : kOldRatesMax, kOldRatesMax);
+  out.policy.limits_tavor_mtu = s.enable_quirks;
   auto& router = out.policy.router_paths;
   router.flow_label = static_cast<std::uint32_t>(s.rtr_pr_flow_label);
   router.traffic_class = static_cast<std::uint8_t>(s.rtr_pr_tclass);
@@ -152,6 +153,7 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   core.full_sweep_every = seconds(s.full_sweep_interval);
   if (s.offsweep_balancing_enabled) core.balance_after = seconds(s.offsweep_balancing_window);
   core.act_on_traps = s.sweep_on_trap;
+  core.disables_babbling_ports = s.babbling_port_policy;
   core.plan.reregister = !s.no_clients_rereg;
   core.plan.multicast = !s.disable_multicast;
   core.plan.multicast_top = s.use_mfttop;

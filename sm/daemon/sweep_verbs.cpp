@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
+#include "libdiag/fabric/labels.h"
+#include "libdiag/fabric/names.h"
 
 namespace sm::daemon {
 namespace {
@@ -33,6 +36,24 @@ Answer rewrite(SubnetManager& manager, ib::Instant now) {
                               : "everything is sent again\n"};
 }
 
+/// `word`: NODE:PORT.
+Answer enable(const std::string& word, SubnetManager& manager, ib::Instant now) {
+  if (!manager.mastership().is_master())
+    return {ib::cli::kExitCannotRun, "another one is master\n"};
+  const auto& fabric = manager.observed().fabric;
+  const auto at = ib::fabric::find_node_and_port(fabric, word);
+  if (!at) return {ib::cli::status_of(at.error()), at.error().message + '\n'};
+  if (!at->port || *at->port == 0)
+    return {ib::cli::kExitUsage,
+            "'" + ib::printable(word) + "': expected NODE:PORT, a port with a cable\n"};
+  const ib::fabric::PortRef port{at->node, *at->port};
+  if (!manager.enable_port(now, fabric.node(at->node).guid, *at->port))
+    return {ib::cli::kExitFound, ib::fabric::port_name(fabric, port) + " is not there\n"};
+  return {0,
+          ib::fabric::port_name(fabric, port) +
+              (manager.paused() ? " is enabled after `ibsm ctl resume`\n" : " is being enabled\n")};
+}
+
 struct Verb {
   std::string_view name;
   Answer (*run)(SubnetManager& manager, ib::Instant now);
@@ -43,6 +64,11 @@ constexpr std::array kVerbs{Verb{"pause", pause}, Verb{"resume", resume}, Verb{"
 
 std::optional<Answer> sweep_verb(const control::Request& request, SubnetManager& manager,
                                  ib::Instant now) {
+  if (request.verb == "enable") {
+    if (request.words.size() != 1)
+      return Answer{ib::cli::kExitUsage, "enable takes one port, NODE:PORT\n"};
+    return enable(request.words.front(), manager, now);
+  }
   const auto verb = std::ranges::find(kVerbs, request.verb, &Verb::name);
   if (verb == kVerbs.end()) return std::nullopt;
   if (!request.words.empty())

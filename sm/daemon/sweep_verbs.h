@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// `ibsm ctl pause`, `resume` and `rewrite`: whether ibsm asks devices and sets something at all,
-// and that it sets everything once more.
+// `ibsm ctl pause`, `resume`, `rewrite` and `enable`: whether ibsm asks devices and sets something
+// at all, that it sets everything once more, and that it enables a port.
 #pragma once
 
 #include <optional>

@@ -86,6 +86,25 @@ class Topology {
       if (!now.find_node(node.guid)) say(Kind::NodeLeft, {node_shape(node)});
     for (Event& event : recognised(was, now)) out_.push_back(std::move(event));
     lids();
+    disabled_ports();
+  }
+
+  static bool is_disabled(const Snapshot& subnet, PortRef at) {
+    const auto* port = subnet.observed->known_port(at);
+    return port != nullptr &&
+           port->get<&PortInfo::port_physical_state>() == ib::wire::PhysState::Disabled;
+  }
+  void disabled_ports() {
+    const Fabric& now = after_.fabric();
+    for (NodeIndex n = 0; n < now.nodes().size(); ++n)
+      for (unsigned p = 1; p <= now.node(n).num_ports; ++p) {
+        const PortRef self{n, static_cast<std::uint8_t>(p)};
+        const PortRef old = same_port(now, self, before_->fabric());
+        if (!old) continue;
+        const bool is = is_disabled(after_, self);
+        if (is != is_disabled(*before_, old))
+          say(is ? Kind::PortDisabled : Kind::PortEnabled, {port_shape(now, self)});
+      }
   }
 
   /// Of ports that are in use.

@@ -22,6 +22,8 @@ enum class Kind : std::uint8_t {
   LinkDown,
   LinkDegraded,
   LinkAsFastAsItCan,
+  PortDisabled,
+  PortEnabled,
   NodeJoined,
   NodeLeft,
   NodeRebooted,

@@ -104,6 +104,37 @@ TEST(SmallCauses, HostsThatAllSetTheirNamesWithinAMinuteAreSweptForNever) {
   RecordProperty("hosts", static_cast<int>(hosts.size()));
 }
 
+TEST(SmallCauses, ANewSystemImageGuidIsOneGet) {
+  SmOnModel run(tree_with_all_hosts(4, 4));
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.run_for(15s);
+  const auto before = run.sm().counters();
+  const PortRef host = Stranger::last_host(run.model().topology());
+  unsigned node_infos = 0, others = 0;
+  run.watch([&](const ib::mad::Packet& p) {
+    if (p.mad.method() == ib::wire::Method::Get)
+      ++(p.mad.attribute_id() == ib::wire::attr::kNodeInfo ? node_infos : others);
+    return true;
+  });
+  // The module is what it was: the look finds nothing, and nothing follows.
+  run.model().set_system_image_guid(run.now(), host.node,
+                                    run.model().node_info(host.node).system_image_guid);
+  run.run_for(2s);
+  EXPECT_EQ(node_infos, 1U);
+  EXPECT_EQ(others, 0U);
+  EXPECT_EQ(run.sm().counters().traps - before.traps, 1U);
+  EXPECT_EQ(run.sm().counters().full_sweeps, before.full_sweeps);
+  EXPECT_EQ(run.sm().counters().partial_sweeps, before.partial_sweeps);
+
+  // It is another one: a sweep around the host, and it is known.
+  run.model().set_system_image_guid(run.now(), host.node, ib::Guid{0xABC});
+  run.run_for(3s);
+  EXPECT_EQ(run.sm().counters().full_sweeps, before.full_sweeps);
+  const auto& fabric = run.sm().snapshot()->fabric();
+  const auto n = fabric.find_node(run.model().topology().node(host.node).guid);
+  EXPECT_EQ(fabric.node(*n).system_image_guid, ib::Guid{0xABC});
+}
+
 std::size_t memory_of_run(SmOnModel& run) {
   run.forget_what_was_said();
   const auto info = mallinfo2();

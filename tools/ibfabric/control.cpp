@@ -165,10 +165,14 @@ Result<PortRef> Control::find_port(std::string_view node, std::string_view port)
 
 CtlResult Control::link(Instant now, const CtlCommand& command) {
   const auto& w = command.words;
-  if (w.size() != 3 || (w[0] != "down" && w[0] != "up"))
-    return usage("expected link down|up NODE PORT");
+  if (w.size() != 3 || (w[0] != "down" && w[0] != "up" && w[0] != "errors"))
+    return usage("expected link down|up|errors NODE PORT");
   const auto port = find_port(w[1], w[2]);
   if (!port) return refused(port.error());
+  if (w[0] == "errors") {
+    model_.report_link_errors(now, *port, ib::wire::trap::kLocalLinkIntegrity);
+    return done(command);
+  }
   const auto result = w[0] == "down" ? model_.link_down(now, *port) : model_.link_up(now, *port);
   return result ? done(command) : refused(result.error());
 }

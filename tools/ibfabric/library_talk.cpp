@@ -94,6 +94,13 @@ bool ask_on(int fd, const Request& request, const void* more, size_t more_size, 
   return false;
 }
 
+bool is_sound(const Description& node) {
+  if (node.num_ports < 0 || node.num_ports >= static_cast<int>(kPortsMax)) return false;
+  for (const PortDescription& port : node.ports)
+    if (port.p_key_count > kPKeysMax) return false;
+  return true;
+}
+
 bool ask(const Request& request, const void* more, size_t more_size, void* reply,
          size_t reply_size) {
   const int fd = connect_to_server(SOCK_CLOEXEC);

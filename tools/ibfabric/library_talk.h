@@ -24,6 +24,9 @@ Request request_of(Op op);
 bool ask_on(int fd, const Request& request, const void* more, size_t more_size, void* reply,
             size_t reply_size, PortFiles* files = nullptr);
 
+/// Whether a node can be so as it is described: a program goes through its ports and their P_Keys.
+bool is_sound(const Description& node);
+
 /// One question on a connection of its own: safe in any thread and after any fork.
 bool ask(const Request& request, const void* more, size_t more_size, void* reply,
          size_t reply_size);

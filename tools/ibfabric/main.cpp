@@ -338,7 +338,7 @@ struct CtlVerb {
   std::size_t words_min, words_max;
 };
 constexpr CtlVerb kCtlVerbs[] = {
-    {"link", "Pull or plug a cable", "down|up NODE PORT", 3, 3},
+    {"link", "Pull or plug a cable, have a port notice errors", "down|up|errors NODE PORT", 3, 3},
     {"node", "Change the behaviour of a node",
      "reboot|remove|return|silent|garbage|normal NODE, describe NODE TEXT", 2, 3},
     {"cable", "Move one end of a cable", "move NODE PORT NODE2 PORT2", 5, 5},

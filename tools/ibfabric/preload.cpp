@@ -123,6 +123,7 @@ bool remember_port(Bells bells, uint64_t id, int port_num, bool is_switch, PortM
 int describe(Description* d) {
   memset(d, 0, sizeof *d);
   if (!ask(request_of(Op::Describe), nullptr, 0, d, sizeof *d)) return -errno;
+  if (!is_sound(*d)) return -EIO;
   return d->reply.result < 0 ? d->reply.result : 0;
 }
 
@@ -207,8 +208,8 @@ int register_agent(int fd, Request& request) {
   request.port_id = port->id;
   Reply reply = {};
   if (!ask(request, nullptr, 0, &reply, sizeof reply)) return -1;
-  if (reply.result < 0) {
-    errno = -reply.result;
+  if (reply.result < 0 || reply.result >= UMAD_CA_MAX_AGENTS) {
+    errno = reply.result < 0 ? -reply.result : EIO;
     return -1;
   }
   if (request.rmpp_version != 0 && request.user_rmpp == 0) port->long_messages = true;

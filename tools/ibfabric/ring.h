@@ -67,7 +67,8 @@ inline void fetch_to_write(const Slot& slot) {
   }
 }
 inline void fetch_to_read(const Slot& slot) {
-  for (size_t at = 0; at < kUsualBytes; at += kLineBytes) __builtin_prefetch(slot.header + at, 0);
+  const auto* bytes = reinterpret_cast<const char*>(&slot);  // beyond its header, too
+  for (size_t at = 0; at < kUsualBytes; at += kLineBytes) __builtin_prefetch(bytes + at, 0);
 }
 
 inline bool is_zero_line(const uint8_t* line) {

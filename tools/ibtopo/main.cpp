@@ -65,6 +65,7 @@ fabric::Picture picture_of(const Source& source, const Options& options,
                                            : fabric::PictureOptions::Fold::Auto;
   picture.names = names;
   picture.degraded = degraded_of(source);
+  picture.built_in = source.built_in;
   return fabric::make_picture(source.fabric, picture);
 }
 
@@ -83,7 +84,8 @@ Result<void> put_out(const Source& source, const Options& options, const fabric:
   if (options.common.json) {
     report::Envelope envelope{kSchema, kProgram, IBKIT_VERSION, source.complete, source.errors};
     envelope.errors.insert(envelope.errors.end(), source.warnings.begin(), source.warnings.end());
-    print(report::topology_json(source.fabric, envelope, names, degraded_of(source)));
+    print(report::topology_json(source.fabric, envelope, names, degraded_of(source),
+                                source.built_in));
   } else if (options.dot) {
     auto dot = fabric::dot_text(picture_of(source, options, names));
     if (!dot) return tl::unexpected<Error>(std::move(dot.error()));
@@ -111,6 +113,12 @@ int run(int argc, const char* const* argv) {
 
   if (options.load && options.hops_max < 63)
     return refuse({ErrorKind::Usage, "--max-hops applies to discovery only, not to --load", 0});
+
+  if (options.fec && (options.load || options.discover != "own"))
+    return refuse({ErrorKind::Usage,
+                   "--fec goes with ibtopo's own discovery, not with --load or --discover "
+                   "libibnetdisc",
+                   0});
 
   const auto names = fabric::NodeNames::read_file_or_default(options.names.value_or(""));
   if (!names) return refuse(names.error());

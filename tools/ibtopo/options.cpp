@@ -17,6 +17,9 @@ cli::CommandLine command_line(Options& out) {
               "Discovery by ibtopo itself or by libibnetdisc (default own)");
   line.number("-m,--max-hops", out.hops_max, 0, 63, "Maximum hops of discovery (default 63)");
   line.flag("-f,--full", out.full, "Text: append raw speed, width and VL codes to each port");
+  line.flag(
+      "--fec", out.fec,
+      "Ask both ends of each cable which error correction runs there; name those that differ");
   line.flag("--dot", out.dot, "Print the picture as Graphviz text, not laid out");
   line.text("--svg", out.svg, "FILE", "Draw the picture into FILE (-: standard output)");
   line.flag("--hosts", out.hosts, "Pictures: a box for every host, not a list in its leaf");

@@ -18,6 +18,7 @@ struct Options {
   std::string discover{"own"};      // or "libibnetdisc"
   unsigned hops_max{63};
   bool full{false};
+  bool fec{false};
   bool dot{false};
   std::optional<std::string> svg;  // "-": standard output
   bool hosts{false};

@@ -9,6 +9,7 @@
 #include "libdiag/fabric/topology_gaps.h"
 #include "libdiag/fabric/topology_text.h"
 #include "tools/common/connection.h"
+#include "tools/ibtopo/fec.h"
 
 namespace ib::tools::topo {
 namespace {
@@ -62,8 +63,16 @@ Result<Source> sweep(const Options& options) {
     if (trouble.kind == discover::Trouble::Kind::TooFar && options.hops_max < 63) continue;
     source.errors.push_back(trouble.message);
   }
+  if (options.fec) {
+    auto found = check_fec((*connection)->session(), observed, options.m_key.value_or(0));
+    if (!found) return tl::unexpected<Error>(std::move(found.error()));
+    source.warnings = std::move(found->lines);
+    for (const std::string& port : found->silent)
+      source.errors.push_back(port + ": no answer to PortInfoExtended");
+  }
   source.complete = observed.complete && source.errors.empty();
   source.degraded = degraded_ports(observed);
+  source.built_in = discover::special_nodes(observed);
   const auto& counters = (*connection)->session().transactor().counters();
   char effort[120];
   std::snprintf(effort, sizeof effort, "%llu MADs, %llu of them retries, %.3f s",

@@ -16,9 +16,11 @@ struct Source {
   std::string title;
   bool complete{true};
   std::vector<std::string> errors;    // what could not be read
-  std::vector<std::string> warnings;  // what is odd in a file
+  std::vector<std::string> warnings;  // what is odd in a file, or at the two ends of a cable
   /// Ends of cables that run below what both ends support; sorted. Known after a sweep only.
   std::optional<std::vector<fabric::PortRef>> degraded;
+  /// Nodes that switches say are built in behind their ports, ascending. Known after a sweep only.
+  std::vector<Guid> built_in;
   std::string effort;  // for -v: MADs and time
 };
 

@@ -122,6 +122,11 @@ class Builder {
   static constexpr std::size_t kNoVertex = ~std::size_t{0};
   static constexpr std::size_t kFoldAbove = 64;
 
+  bool is_built_in(NodeIndex n) const {
+    const Node& node = fabric_.node(n);
+    return is_aggregation_node(node) || std::ranges::binary_search(options_.built_in, node.guid);
+  }
+
   void count_names() {
     for (const Node& node : fabric_.nodes()) {
       if (node.is_switch()) ++holders_[node.description];
@@ -188,7 +193,7 @@ class Builder {
     for (const NodeIndex n : vertex.members) {
       names.push_back(own_name(n));
       for_each_cable(fabric_, n, [&](PortRef from, PortRef to) {
-        if (to_switch(fabric_, to) || is_aggregation_node(fabric_.node(to.node))) return;
+        if (to_switch(fabric_, to) || is_built_in(to.node)) return;
         ++vertex.hosts;
         if (degraded_(from)) ++vertex.hosts_slow;
         hosts.push_back(host_name(to.node));
@@ -222,6 +227,7 @@ class Builder {
       vertex.tier = 0;
       vertex.is_host = true;
       vertex.name = host_name(n);
+      if (is_built_in(n)) vertex.detail = "built into a switch";
       vertex.members = {n};
       vertex_of_[n] = picture_.vertices.size() - 1;
     }
@@ -324,11 +330,12 @@ class Builder {
       }
       ++picture_.switches_in_tier[tiers_[n]];
     }
-    std::size_t hosts = 0, routers = 0, aggregation = 0;
+    std::size_t hosts = 0, routers = 0, aggregation = 0, built_in = 0;
     for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
       if (fabric_.node(n).is_switch()) continue;
       ++(fabric_.node(n).type == wire::NodeType::Router ? routers
          : is_aggregation_node(fabric_.node(n))         ? aggregation
+         : is_built_in(n)                               ? built_in
                                                         : hosts);
     }
     const auto count = [](std::size_t n, const char* one, const char* many) {
@@ -341,6 +348,9 @@ class Builder {
     if (aggregation > 0) {
       picture_.summary += ", " + count(aggregation, "aggregation node", "aggregation nodes");
     }
+    if (built_in > 0)
+      picture_.summary +=
+          ", " + count(built_in, "other node", "other nodes") + " built into switches";
   }
 
   const Fabric& fabric_;

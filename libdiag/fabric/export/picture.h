@@ -21,6 +21,9 @@ struct PictureOptions {
   /// fabric has more than 64 switches, or always, or never.
   enum class Fold { Auto, Always, Never } fold{Fold::Auto};
   const NodeNames* names{nullptr};
+  /// Nodes that switches say are built in behind their ports, ascending: no hosts, whatever they
+  /// call themselves.
+  std::vector<Guid> built_in;
   /// Whether the cable at this port runs below what both its ends can; none: judged by comparison
   /// with the other cables of its two switches.
   std::function<bool(PortRef)> degraded;
@@ -39,7 +42,7 @@ struct Vertex {
   std::size_t chassis{};                  // index into Picture::chassis; kNoChassis
   std::vector<NodeIndex> members;         // more than one: folded
   std::vector<std::string> member_names;  // sorted
-  unsigned hosts{};                       // attached to the members, aggregation nodes excluded
+  unsigned hosts{};                       // attached to the members, what is built in excluded
   unsigned hosts_slow{};                  // of these, by degraded cables
   unsigned uplinks{}, uplinks_usual{};  // cables to higher tiers; the commonest number in the tier
   bool is_host{false};

@@ -210,11 +210,16 @@ class Explainer {
   void mtu() {
     const auto links = paths_.between(from_, to_, to_.lid)->mtu;
     const auto granted = out_.path->mtu;
-    say("MTU", mtu_text(granted),
-        granted < links
-            ? fmt::format("mtu-limit of {}; the links allow {}", level_->rule, mtu_text(links))
-            : "the least on the way: " +
-                  cable_where([&](const PathQuality& q) { return q.mtu == links; }));
+    std::string reason;
+    if (granted >= links) {
+      reason = "the least on the way: " +
+               cable_where([&](const PathQuality& q) { return q.mtu == links; });
+    } else if (level_ != nullptr && level_->mtu_limit == granted) {
+      reason = fmt::format("mtu-limit of {}; the links allow {}", level_->rule, mtu_text(links));
+    } else {
+      reason = fmt::format("enable_quirks, for a Tavor; the links allow {}", mtu_text(links));
+    }
+    say("MTU", mtu_text(granted), reason);
   }
 
   void rate() {

@@ -2,6 +2,7 @@
 #include "sm/sa/paths/path_choice.h"
 
 #include <algorithm>
+#include <array>
 
 #include "libdiag/wire/rates.h"
 #include "sm/sa/paths/path_bits.h"
@@ -30,6 +31,15 @@ std::uint8_t known_rate(std::uint8_t rate, std::uint8_t known) {
 }
 
 }  // namespace
+
+bool is_tavor(const Paths& paths, const EndPort& port) {
+  constexpr std::uint16_t kMt23108 = 23108;
+  // Mellanox, Topspin, SilverStorm, Voltaire: opensm's list (osm_sa_path_record.c).
+  constexpr std::array<std::uint32_t, 4> kVendors{0x0002C9, 0x0005AD, 0x00066A, 0x0008F1};
+  const auto& node = paths.snapshot().fabric().node(port.port.node);
+  return node.device_id == kMt23108 &&
+         std::ranges::find(kVendors, node.vendor_id) != kVendors.end();
+}
 
 std::uint16_t check_path_request(const PathRecord& r, std::uint64_t mask) {
   const auto both = [&](unsigned a, unsigned b) { return has_bit(mask, a) && has_bit(mask, b); };
@@ -61,6 +71,22 @@ bool PathChoice::shows(const EndPort& from, const EndPort& to) const {
   if (policy_->is_open()) return true;
   return requester_ != nullptr && policy_->share(*requester_, from) &&
          policy_->share(*requester_, to) && policy_->share(from, to);
+}
+
+/// The request is for the largest MTU there is, or for one above a Tavor's.
+bool PathChoice::wants_more_than_tavor() const {
+  if (!both(path_bit::kMtuSelector, path_bit::kMtu)) return false;
+  switch (wanted_.mtu_selector) {
+    case Selector::GreaterThan:
+      return wanted_.mtu >= kTavorMtuMax;
+    case Selector::Exactly:
+      return wanted_.mtu > kTavorMtuMax;
+    case Selector::Largest:
+      return true;
+    case Selector::LessThan:
+      return false;
+  }
+  return false;
 }
 
 /// Lowers `mtu` to what the request wants; false when that cannot be had.
@@ -185,6 +211,9 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
     if (level->mtu_limit) mtu = std::min(mtu, *level->mtu_limit);
     if (level->rate_limit) cap_rate(*level->rate_limit);
   }
+  if (policy_->limits_tavor_mtu && !wants_more_than_tavor() &&
+      (is_tavor(*paths_, from) || is_tavor(*paths_, to)))
+    mtu = std::min(mtu, kTavorMtuMax);
   if (leaves_subnet_) {
     mtu = std::min(mtu, policy_->router_paths.mtu);
     cap_rate(policy_->router_paths.rate);

@@ -17,6 +17,11 @@ inline constexpr std::uint8_t kFirst = 0, kOther = 2;  // less is better
 /// 0, or the status that refuses a request whose values cannot be meant.
 std::uint16_t check_path_request(const ib::wire::PathRecord& wanted, std::uint64_t mask);
 
+/// Code of the most that paths from or to a Tavor are given by Policy::limits_tavor_mtu (1024).
+inline constexpr std::uint8_t kTavorMtuMax = 3;
+/// Whether `port` is of a Tavor, Mellanox's first HCA (MT23108), by whoever sold it.
+bool is_tavor(const Paths& paths, const EndPort& port);
+
 class PathChoice {
  public:
   /// What `world` names must be kept while this is used.
@@ -39,6 +44,7 @@ class PathChoice {
  private:
   bool has(unsigned n) const { return (mask_ >> n & 1) != 0; }
   bool both(unsigned selector, unsigned value) const { return has(selector) && has(value); }
+  bool wants_more_than_tavor() const;
   bool fit_mtu(std::uint8_t& mtu) const;
   bool fit_rate(std::uint8_t& rate) const;
   bool fit_life(std::uint8_t& life) const;

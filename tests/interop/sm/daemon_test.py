@@ -1382,6 +1382,118 @@ class Documents(unittest.TestCase):
             self.assertIn("ibsm ctl pause: expected an option, got '--json'", followed.stderr)
 
 
+class Pause(unittest.TestCase):
+    """ibsm ctl pause, resume and rewrite, by the MADs that pass and by what stock programs see."""
+
+    def asked(self, f):
+        """Requests of the subnet manager so far. Traps of devices, which it represses, are none."""
+        rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
+        return sum(r["mads"] for r in rows if r["method_name"] in ("Get", "Set"))
+
+    def test_nothing_is_asked_until_resume_and_what_happened_is_made_up_for(self):
+        with Sm(*TREE) as f:
+            f.daemon("-s", "1")
+            before = self.asked(f)
+            self.assertTrue(wait_until(lambda: self.asked(f) > before), "a light sweep each second")
+            paused = f.ibsm_ctl("pause")
+            self.assertEqual((paused.returncode, paused.stderr), (0, ""))
+            self.assertIn(paused.stdout, ("paused\n", "paused; what is under way is finished\n"))
+            self.assertEqual(f.ibsm_ctl("pause").stdout, "paused already\n")
+            self.assertTrue(wait_until(lambda: self.is_quiet(f)))
+            f.ctl("link", "down", "host0009 HCA-1", "1")
+            f.ctl("link", "up", "host0009 HCA-1", "1")
+            self.assertTrue(self.is_quiet(f), "neither sweeps nor traps make it ask")
+            self.assertEqual(f.states(), {"Active", "Initialize"})
+            self.assertEqual(f.ibsm_ctl("pause", "now").returncode, 2)
+            resumed = f.ibsm_ctl("resume")
+            self.assertEqual((resumed.returncode, resumed.stdout), (0, "resumed\n"))
+            self.assertTrue(wait_until(lambda: f.states() == {"Active"}))
+            self.assertEqual(f.ibsm_ctl("resume").stdout, "it was not paused\n")
+            log = (f.directory / "log").read_text()
+            self.assertIn("paused: nothing is asked of devices and nothing set until `ibsm ctl resume`", log)
+            self.assertIn("resumed", log)
+
+    def is_quiet(self, f):
+        """For longer than from one sweep to the next."""
+        before = self.asked(f)
+        time.sleep(2.5)
+        return self.asked(f) == before
+
+    def test_rewrite_sends_everything_again_and_links_stay_up(self):
+        with Sm(*TREE) as f:
+            f.daemon("-s", "0")
+
+            def tables():
+                rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
+                return {r["attribute_name"]: r["mads"] for r in rows if r["method_name"] == "Set"}
+            first, lids = tables(), f.lids()
+            done = f.ibsm_ctl("rewrite")
+            self.assertEqual((done.returncode, done.stdout), (0, "everything is sent again\n"), done.stderr)
+            self.assertTrue(wait_until(lambda: f.ups() == 2))
+            again = tables()
+            self.assertGreaterEqual(again["LinearForwardingTable"] - first["LinearForwardingTable"], 12, "every switch")
+            self.assertGreaterEqual(again["PortInfo"] - first["PortInfo"], 44, "every port with a LID")
+            self.assertEqual((f.states(), f.lids()), ({"Active"}, lids))
+            self.assertNotIn('"link.down"', f.ibsm_ctl("events", "--json").stdout)
+            f.ibsm_ctl("pause")
+            self.assertEqual(f.ibsm_ctl("rewrite").stdout, "everything is sent again after `ibsm ctl resume`\n")
+            self.assertEqual(tables(), again)
+            f.ibsm_ctl("resume")
+            self.assertTrue(wait_until(lambda: f.ups() == 3))
+
+
+class Enable(unittest.TestCase):
+    def test_a_port_that_is_disabled_is_named_and_comes_back(self):
+        with Sm(*TREE) as f:
+            f.daemon("-s", "1")
+            leaf = f.on(HOST, "ibnetdiscover").stdout
+            name, lid = re.search(r'"(leaf-004)" \w+ port 0 lid (\d+)', leaf).groups()
+            done = f.on(HOST, "ibportstate", lid, "2", "disable")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+            def events():
+                return [json.loads(line)["event"] for line in f.ibsm_ctl("events", "--json").stdout.splitlines()]
+            self.assertTrue(wait_until(lambda: "port.disabled" in events()), events())
+            self.assertIn(f'disabled: "{name}" port 2', f.ibsm_ctl("events").stdout)
+            for words, status in ((("nobody:1",), 1), ((name,), 2), ((f"{name}:99",), 2), ((f"{name}:0",), 2)):
+                self.assertEqual(f.ibsm_ctl("enable", *words).returncode, status, words)
+            enabled = f.ibsm_ctl("enable", f"{name}:2")
+            self.assertEqual((enabled.returncode, enabled.stdout), (0, f'"{name}" port 2 is being enabled\n'))
+            self.assertTrue(wait_until(lambda: "port.enabled" in events() and f.states() == {"Active"}), events())
+            self.assertTrue(wait_until(lambda: f"{name}\" port 2 is enabled" in (f.directory / "log").read_text()))
+
+
+class Babbling(unittest.TestCase):
+    def test_a_port_that_floods_is_disabled_by_policy_alone(self):
+        with Sm(*TREE) as f:
+            conf = f.directory / "conf"
+            conf.write_text("babbling_port_policy FALSE\n")
+            f.daemon("-F", conf, "-s", "1")
+            host = "host0009 HCA-1"
+
+            def flood(traps):
+                for _ in range(traps):
+                    self.assertEqual(f.ctl("link", "errors", host, "1").returncode, 0)
+
+            def events():
+                return f.ibsm_ctl("events").stdout
+            flood(260)
+            time.sleep(1.5)  # a light sweep
+            self.assertNotIn("disabled: ", events())
+            conf.write_text("babbling_port_policy TRUE\n")
+            os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "the configuration was read again" in events()), events())
+            flood(260)
+            self.assertTrue(wait_until(lambda: "disabled: " in events()), (f.directory / "log").read_text()[-2000:])
+            log = (f.directory / "log").read_text()
+            named = re.search(r'"host0009 HCA-1" port 1 sent trap 129 250 times: "(leaf-\d+)" port (\d+) is disabled until '
+                              r"`ibsm ctl enable (0x[0-9a-f]{16}:\d+)`", log)
+            self.assertTrue(named, log[-2000:])
+            self.assertTrue(wait_until(lambda: f"left: {host} " in events()), events())
+            self.assertEqual(f.ibsm_ctl("enable", named[3]).stdout, f'"{named[1]}" port {named[2]} is being enabled\n')
+            self.assertTrue(wait_until(lambda: "enabled: " in events() and f.states() == {"Active"}), events())
+
+
 class RouterAliases(unittest.TestCase):
     """rtr_aguid_enable: aliases that end with the LID, as stock saquery and smpquery see them, on a fabric with a router."""
 

@@ -58,6 +58,47 @@ status 0 "$bin/ibtopo" --load janus.topo --svg janus.svg
 [ "$(wc -c < janus.svg)" -lt 5000000 ] || die "the picture is too big"
 grep -q '</svg>' janus.svg || die "the picture is cut off"
 
+# The two ends of a cable that have different error correction.
+"$bin/ibfabric" gen fat-tree --radix 8 > fec.topo
+cat >> fec.topo <<'LINES'
+#device leaf-001 fec=rs
+#device spine-001 fec=rs
+#device leaf-002 fec=rs
+#device leaf-002 5 fec=firecode
+LINES
+status 0 "$bin/ibfabric" run fec.topo -- "$bin/ibtopo" --fec
+grep -q '"leaf-002" port 5 has FireCode' err.txt && [ "$(grep -c 'FEC differs' err.txt)" = 1 ] \
+  || { cat err.txt; die "FEC: expected one cable"; }
+status 2 "$bin/ibtopo" --load fec.topo --fec
+
+# A gateway that a switch has built in behind its fifth port is marked, and no host.
+cat > gateway.topo <<'TEXT'
+vendid=0x2c9
+devid=0xd2f0
+switchguid=0x10(10)
+Switch	5 "S-0000000000000010"		# "sw" base port 0 lid 0 lmc 0
+[1]	"H-0000000000000021"[1](21) 		# "host" lid 0 4xHDR
+[5]	"H-0000000000000025"[1](25) 		# "gate" lid 0 4xHDR
+
+vendid=0x2c9
+devid=0x101b
+caguid=0x21
+Ca	1 "H-0000000000000021"		# "host"
+[1](21) 	"S-0000000000000010"[1]		# lid 0 lmc 0 "sw" lid 0 4xHDR
+
+vendid=0x2c9
+devid=0x101b
+caguid=0x25
+Ca	1 "H-0000000000000025"		# "gate"
+[1](25) 	"S-0000000000000010"[5]		# lid 0 lmc 0 "sw" lid 0 4xHDR
+#device sw 5 special=gateway
+TEXT
+status 0 "$bin/ibfabric" run gateway.topo -- "$bin/ibtopo" --json
+[ "$(grep -c '"built_in"' out.txt)" = 1 ] || die "what is built in is not marked"
+status 0 "$bin/ibfabric" run gateway.topo -- "$bin/ibtopo" --svg gateway.svg
+grep -q '1 switch, 1 channel adapter, 2 cables, 1 other node built into switches$' out.txt \
+  || { cat out.txt; die "what is built in counts as a host"; }
+
 status 0 "$bin/ibtopo" --help
 status 2 "$bin/ibtopo" --nonsense
 status 2 "$bin/ibtopo" --load missing.topo

@@ -112,6 +112,28 @@ TEST(Sweep, FindsEveryNodeAndCable) {
   }
 }
 
+TEST(Sweep, ExtendedSpeedsAreBelievedWhereTheyWereAskedFor) {
+  const Fabric f = small_tree();
+  // Without the bit in the modifier a device may leave anything in those fields.
+  const Observed seen = run(f, [&](const ib::mad::Request& r, ib::wire::Mad& answer) {
+    if (r.mad.attribute_id() == ib::wire::attr::kPortInfo &&
+        (r.mad.attribute_modifier() & ib::wire::kPortInfoSmSupportsExtendedSpeeds) == 0) {
+      auto info = ib::wire::body<PortInfo>(answer);
+      info.link_speed_ext_active = info.link_speed_ext_supported = 0;
+      ib::wire::set_body(answer, info);
+    }
+    return true;
+  });
+  EXPECT_THAT(seen.troubles, testing::IsEmpty());
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    for (unsigned p = 1; p <= f.node(n).num_ports; ++p)
+      if (f.port(n, p).peer) {
+        const auto found = *seen.fabric.find_node(f.node(n).guid);
+        EXPECT_EQ(seen.fabric.port(found, p).speed, f.port(n, p).speed);
+        EXPECT_TRUE(seen.port({found, static_cast<std::uint8_t>(p)}).extended);
+      }
+}
+
 struct FieldCase {
   const char* name;
   std::uint16_t attribute;

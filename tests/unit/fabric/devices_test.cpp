@@ -2,6 +2,7 @@
 // What the numbers of devices say: who made them, which of their ports are one.
 #include <gtest/gtest.h>
 
+#include "libdiag/fabric/labels.h"
 #include "libdiag/fabric/makers.h"
 #include "libdiag/fabric/planes.h"
 
@@ -16,6 +17,22 @@ TEST(Makers, AreKnownByTheNumberOfTheIeee) {
   EXPECT_EQ(maker(0x00ABCD), "");
   EXPECT_EQ(device_label(0x2C9, 4119), "Mellanox device 4119");
   EXPECT_EQ(device_label(0xABCD, 1), "vendor 0x00abcd device 1");
+}
+
+TEST(Makers, StandForTheNameOfANodeThatHasNone) {
+  Fabric f;
+  Node node;
+  node.guid = Guid{0x21};
+  node.vendor_id = 0x2C9;
+  node.device_id = 4119;
+  const NodeIndex nameless = f.add_node(node);
+  node.guid = Guid{0x22};
+  node.description = "host7";
+  const NodeIndex named = f.add_node(node);
+  EXPECT_EQ(node_label(f.node(nameless)), "0x0000000000000021 (Mellanox device 4119)");
+  EXPECT_EQ(port_name(f, {nameless, 1}), "0x0000000000000021 (Mellanox device 4119) port 1");
+  EXPECT_EQ(node_label(f.node(named)), "0x0000000000000022 \"host7\"");
+  EXPECT_EQ(port_name(f, {named, 1}), "\"host7\" port 1");
 }
 
 TEST(Planes, AreFurtherPortsOfACaThatBearOneGuid) {

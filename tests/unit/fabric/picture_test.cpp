@@ -90,6 +90,22 @@ TEST(Picture, AggregationNodesAreNoHosts) {
   EXPECT_THAT(p.summary, HasSubstr("542 channel adapters, 1114 cables, 40 aggregation nodes"));
 }
 
+TEST(Picture, WhatSwitchesHaveBuiltInIsMarkedAndNoHost) {
+  const Fabric f = made({"fat-tree", "--radix", "4"});
+  PictureOptions options;
+  for (const Node& node : f.nodes())
+    if (!node.is_switch()) options.built_in = {node.guid};
+  const Picture p = make_picture(f, options);
+  EXPECT_THAT(p.summary, HasSubstr("7 channel adapters"));
+  EXPECT_THAT(p.summary, HasSubstr(", 1 other node built into switches"));
+  unsigned hosts = 0;
+  for (const Vertex& vertex : p.vertices) hosts += vertex.hosts;
+  EXPECT_EQ(hosts, 7U);
+  options.hosts = true;
+  const Picture full = make_picture(f, options);
+  EXPECT_EQ(std::ranges::count(full.vertices, "built into a switch", &Vertex::detail), 1);
+}
+
 TEST(Picture, MarksWhatIsSlowerThanItsNeighbours) {
   Fabric f = made({"fat-tree", "--radix", "8"});
   const NodeIndex leaf = 0;

@@ -127,6 +127,19 @@ TEST_F(Device, ASwitchSaysWhatIsBuiltInBehindAPort) {
             "special: expected none, aggregation_node, router or gateway, got 'dungeon'");
 }
 
+TEST_F(Device, SaysWhichFecRunsOnItsLinksWhereItHasPortInfoExtended) {
+  EXPECT_EQ(hand.directed({1}, Method::Get, attr::kPortInfoExtended, 3)->mad.status(),
+            wire::status::kBadAttribute);
+  is(kS1, "fec", "rs", 3);
+  EXPECT_NE(hand.port_info({1}, 0).capability_mask2 & wire::port_cap2::kPortInfoExtended, 0);
+  const auto info = hand.get<wire::PortInfoExtended>({1}, attr::kPortInfoExtended, 3);
+  EXPECT_EQ(info.capability_mask, wire::kIsFecModeSupported);
+  EXPECT_EQ(info.fec_mode_active, 2);
+  EXPECT_EQ(hand.get<wire::PortInfoExtended>({1}, attr::kPortInfoExtended, 4).fec_mode_active, 0);
+  EXPECT_EQ(refusal(kS1, "fec", "prayer"),
+            "fec: expected none, firecode, rs or low_latency_rs, got 'prayer'");
+}
+
 TEST_F(Device, ASwitchHasATableOfPortStatesWhereItSaysSo) {
   EXPECT_EQ(hand.directed({1}, Method::Get, attr::kSwitchPortStateTable)->mad.status(),
             wire::status::kBadAttribute);

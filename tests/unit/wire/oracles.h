@@ -319,6 +319,12 @@ inline constexpr IbmadField kIbmadFields[] = {
     {"CongestionControlTableEntry", "CCT_Shift", IB_CC_CONGESTION_CONTROL_TABLE_ENTRY_CCT_SHIFT_F},
     {"CongestionControlTableEntry", "CCT_Multiplier", IB_CC_CONGESTION_CONTROL_TABLE_ENTRY_CCT_MULTIPLIER_F},
     {"TimeStamp", "Timestamp", IB_CC_TIMESTAMP_F},
+    {"PortInfoExtended", "CapMask", IB_PORT_EXT_CAPMASK_F},
+    {"PortInfoExtended", "FECModeActive", IB_PORT_EXT_FEC_MODE_ACTIVE_F},
+    {"PortInfoExtended", "FDRFECModeSupported", IB_PORT_EXT_FDR_FEC_MODE_SUPPORTED_F},
+    {"PortInfoExtended", "FDRFECModeEnabled", IB_PORT_EXT_FDR_FEC_MODE_ENABLED_F},
+    {"PortInfoExtended", "EDRFECModeSupported", IB_PORT_EXT_EDR_FEC_MODE_SUPPORTED_F},
+    {"PortInfoExtended", "EDRFECModeEnabled", IB_PORT_EXT_EDR_FEC_MODE_ENABLED_F},
 };
 
 struct KnownPosition {
@@ -335,6 +341,11 @@ inline constexpr KnownPosition kKnownPositions[] = {
     {"CACongestionSetting", "CACongestionEntry", 32, 64, "infiniband-diags ibccquery.c: 8 bytes each, from 4"},
     {"CongestionControlTable", "Entry", 32, 16, "infiniband-diags ibccquery.c: 2 bytes each, from 4"},
     {"SwitchPortStateTable", "PortState", 0, 4, "OpenSM 5, iba/ib_types.h: even ports in the high nibble"},
+    // libibmad's rows for HDR lack its byte-order conversion and read the field before.
+    {"PortInfoExtended", "HDRFECModeSupported", 112, 16, "rdma-core iba_types.h ib_port_info_ext_t"},
+    {"PortInfoExtended", "HDRFECModeEnabled", 128, 16, "rdma-core iba_types.h ib_port_info_ext_t"},
+    {"PortInfoExtended", "NDRFECModeSupported", 144, 16, "OpenSM 5, iba/ib_types.h: after those of HDR"},
+    {"PortInfoExtended", "NDRFECModeEnabled", 160, 16, "OpenSM 5, iba/ib_types.h: after those of HDR"},
     {"MlnxSpecialPort", "IsSpecialPort", 376, 1, "OpenSM 5, iba/ib_types.h: special_port_type bit 7"},
     {"MlnxSpecialPort", "SpecialPortType", 380, 4, "OpenSM 5, iba/ib_types.h: special_port_type mask 0xF"},
     {"MlnxGeneralInfo", "CapabilityMask", 0, 32, "OpenSM 5, iba/ib_types.h: ib_mlnx_general_info"},

@@ -50,6 +50,21 @@ TEST(TopologyChanges, NothingChangedIsNothingToTell) {
   EXPECT_THAT(between(tree(), tree()), IsEmpty());
 }
 
+TEST(TopologyChanges, APortThatIsDisabledOrEnabledIsNamed) {
+  const auto before = snapshot_of(tree());
+  const auto after = snapshot_of(tree());
+  auto observed = std::make_shared<ib::discover::Observed>(*after->observed);
+  const PortRef at{node(observed->fabric, "leaf-002"), 5};
+  sa::test::fields_of(observed->port(at))
+      .set<&ib::wire::PortInfo::port_physical_state>(ib::wire::PhysState::Disabled);
+  after->observed = observed;
+  EXPECT_THAT(lines(topology_changes(before.get(), *after)),
+              ElementsAre("disabled: \"leaf-002\" port 5"));
+  EXPECT_THAT(lines(topology_changes(after.get(), *before)),
+              ElementsAre("enabled: \"leaf-002\" port 5"));
+  EXPECT_THAT(lines(topology_changes(nullptr, *after)), IsEmpty());
+}
+
 TEST(TopologyChanges, ACableThatIsOutAndInAgainHasBothEndsByName) {
   const Fabric whole = tree();
   Fabric less = whole;

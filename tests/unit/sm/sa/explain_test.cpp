@@ -139,5 +139,19 @@ TEST_F(Explain, RoutesThatHaveAnSlForEachPairAreSaidToStandAbove) {
             "the routes of test carry these two by it, where q.conf:21 (level 'Slow') says SL 4");
 }
 
+TEST_F(Explain, TheMtuOfATavorIsTheOptionsWork) {
+  auto observed = std::make_shared<ib::discover::Observed>(*w.snapshot->observed);
+  auto& node = observed->fabric.node(w.hosts[9].node);
+  node.vendor_id = 0x2C9;
+  node.device_id = 23108;
+  w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
+  w.snapshot->observed = observed;
+  w.publish();
+  w.policy.limits_tavor_mtu = true;
+  const auto explained = of({});
+  EXPECT_EQ(reason(explained, "MTU").value, "1024");
+  EXPECT_EQ(reason(explained, "MTU").reason, "enable_quirks, for a Tavor; the links allow 4096");
+}
+
 }  // namespace
 }  // namespace sm::sa::test

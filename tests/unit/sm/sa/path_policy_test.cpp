@@ -450,6 +450,35 @@ TEST(SaPathLimits, NoHigherRateCodeThanTheOperatorAllows) {
   EXPECT_EQ(w.get(w.between(0, 1), kGids)->rate, 10) << "12x QDR carries 96 Gb/s of data";
 }
 
+TEST(SaPathLimits, PathsOfATavorHave1024BytesWhereNoMoreIsAskedFor) {
+  auto fabric = small_tree();
+  const auto hosts = hosts_of(fabric);
+  fabric.node(hosts[1].node).device_id = 23108;
+  fabric.node(hosts[1].node).vendor_id = 0x0005AD;  // as Topspin sold it
+  fabric.node(hosts[2].node).device_id = 23108;
+  fabric.node(hosts[2].node).vendor_id = 0x001175;  // somebody else's
+  PathWorld w(std::move(fabric));
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->mtu, 5) << "without the option";
+  w.policy.limits_tavor_mtu = true;
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->mtu, 3);
+  EXPECT_EQ(w.get(w.between(1, 0), kGids)->mtu, 3);
+  EXPECT_EQ(w.get(w.between(0, 2), kGids)->mtu, 5);
+  constexpr std::uint64_t kMtu = bit(path_bit::kMtuSelector) | bit(path_bit::kMtu);
+  const struct {
+    Selector selector;
+    std::uint8_t asked, granted;
+  } cases[] = {{Selector::Largest, 1, 5},     {Selector::Exactly, 4, 4},
+               {Selector::Exactly, 2, 2},     {Selector::GreaterThan, 3, 5},
+               {Selector::GreaterThan, 2, 3}, {Selector::LessThan, 5, 3}};
+  for (const auto& c : cases) {
+    auto wanted = w.between(0, 1);
+    wanted.mtu_selector = c.selector;
+    wanted.mtu = c.asked;
+    EXPECT_EQ(w.get(wanted, kGids | kMtu)->mtu, c.granted)
+        << static_cast<int>(c.selector) << ' ' << int{c.asked};
+  }
+}
+
 TEST(SaPathLimits, AHostIsToldRatesThatItKnows) {
   auto fabric = small_tree();
   const auto hosts = hosts_of(fabric);
