@@ -117,6 +117,11 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     scope.on_whole_swept(*found, desired != nullptr);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
+  if (doubt_strays(*found) && sweeps_part) {
+    go(Event::Torn);
+    found.reset();
+    return want_sweep(now, Reason::Unfinished);
+  }
   m_keys.learn(*found);
   silent_nodes.identify(*found, *seen);
   if (is_inconsistent(*found)) {
@@ -130,6 +135,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     return;
   }
   inconsistent_sweeps = 0;
+  strays.forget();
   go(Event::Swept);
   if (options.rehearse) {
     go(Event::ToBeManaged);
@@ -137,6 +143,23 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   }
   mastership.on_swept(now, *found);
   follow_mastership(now);
+}
+
+bool SubnetManager::Impl::doubt_strays(const Observed& swept) {
+  if (!desired) return false;
+  const std::set<ib::Guid> doubted = strays.between(*seen, swept);
+  if (doubted.empty()) return false;
+  log(LogLevel::Info, "sweep",
+      fmt::format("cables were moved while nodes were told what to hold, by ways that may have led "
+                  "to others: what {} of them hold is read again",
+                  doubted.size()));
+  for (const ib::Guid guid : doubted) known.doubt(guid);
+  for (const ib::route::LidAssignment& a : desired->lids)
+    if (desired->ports[seen->port_index(a.port)].reregister &&
+        doubted.contains(seen->fabric.node(a.port.node).guid))
+      inputs.reregister_pending.insert(a.guid);
+  strays.forget();
+  return true;
 }
 
 void SubnetManager::Impl::follow_mastership(Instant now) {
@@ -235,6 +258,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   device_state.reset();
   silent_switches.clear();
   kept.forget();
+  strays.forget();
   reasons.clear();
   scope.forget();
   renamed.clear();

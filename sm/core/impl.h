@@ -21,6 +21,7 @@
 #include "sm/core/plan_inputs.h"
 #include "sm/core/silent_nodes.h"
 #include "sm/core/states.h"
+#include "sm/core/strays.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/core/sweep_scope.h"
 #include "sm/core/table_upkeep.h"
@@ -67,6 +68,7 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;  // Reading, Applying, Programming
   std::unique_ptr<LightSweep> looking;
+  bool look_covers_all{false};  // nothing that may have gone astray was under way when it began
   std::shared_ptr<const ib::fabric::NodeNames> named_by;  // what is swept, or was
   std::shared_ptr<Observed> found;  // by the sweep, until there is a plan: Deciding, Planning
   /// What the last sweep found, where the subnet was left to others who are about to hand it over:
@@ -111,6 +113,7 @@ struct SubnetManager::Impl {
   // When to do what.
   std::set<Reason> reasons;
   SweepScope scope;  // of the next sweep
+  Strays strays;     // since the last sweep, or the last light sweep that found nothing
   Instant sweep_at{kNever};
   Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
@@ -225,6 +228,10 @@ struct SubnetManager::Impl {
   void begin_sweep(Instant now);
 
   void end_sweep(Instant now);
+
+  /// Of nodes that may have been told or asked what others were meant to be, by the ways of before
+  /// the sweep, nothing is believed. True: and ports are to be read again.
+  bool doubt_strays(const Observed& swept);
 
   // ---- other subnet managers
 
