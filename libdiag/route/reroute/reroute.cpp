@@ -234,6 +234,16 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
   return nullptr;
 }
 
+/// A switch that lost its tables, and is on nobody's way, has no entry that anybody would miss.
+void fill_gaps(tables::LinearTables& kept, const Routes& fresh) {
+  for (SwitchIndex s = 0; s < kept.switch_count(); ++s) {
+    const auto row = kept.row(s);
+    const auto entries = fresh.lfts.row(s);
+    for (std::size_t lid = 0; lid < std::min(row.size(), entries.size()); ++lid)
+      if (row[lid] == tables::kNoPort) row[lid] = entries[lid];
+  }
+}
+
 /// Of an engine that gives pairs SLs, each a VL of its own: all that is held, if that is proved.
 std::optional<Routes> Rerouter::kept_as_made(const Request& request,
                                              const FoundRoutes& found) const {
@@ -244,6 +254,7 @@ std::optional<Routes> Rerouter::kept_as_made(const Request& request,
   Routes kept = *found.as_made;
   kept.engine = fresh.engine;
   kept.lfts = found.lfts;
+  fill_gaps(kept.lfts, fresh);
   kept.virtual_lanes.sl_to_vl = fresh.virtual_lanes.sl_to_vl;
   kept.promises_deadlock_freedom = fresh.promises_deadlock_freedom;
   if (!is_near(load_of(request, kept), load_of(request, fresh))) return std::nullopt;

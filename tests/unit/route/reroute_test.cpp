@@ -245,6 +245,37 @@ TEST(Reroute, ARestartAfterManyFailuresChangesNothing) {
         << engine;
 }
 
+/// It was out when the tables were made, so no host's way leads over it.
+TEST(Reroute, ASwitchThatHoldsNothingIsToldAWayToEverybody) {
+  fabric::GenerateCommon common;
+  common.missing_hosts_percent = 80;
+  const fabric::Fabric fabric = fabric::generate(fabric::Grid{{4, 4}, true, 2}, common).value();
+  const fabric::CompactGraph graph(fabric);
+  fabric::SwitchIndex out = 0;
+  while (graph.end_ports()[out] != 0) ++out;
+  fabric::Fabric without = fabric;
+  for (unsigned p = 1; p <= without.node(graph.node_of(out)).num_ports; ++p)
+    if (without.port(graph.node_of(out), p).peer)
+      without.disconnect({graph.node_of(out), static_cast<std::uint8_t>(p)});
+  const fabric::CompactGraph smaller(without);
+  for (const char* engine : {"dfsssp", "lash", "nue"}) {
+    const EngineEntry& entry = *find_engine(engine);
+    const Routes made = entry.compute({&without, &smaller, {}, nullptr, 8}).value();
+    Rerouter restarted(entry, {}, 8);
+    restarted.adopt(fabric, graph, entry.compute({&fabric, &graph, {}, nullptr, 8}).value());
+    FoundRoutes found{made.lfts, made, nullptr};
+    for (std::size_t lid = 0; lid < found.lfts.lid_count(); ++lid)
+      found.lfts.set(out, Lid{static_cast<std::uint16_t>(lid)}, tables::kNoPort);
+    (void)restarted.take_up(fabric, found);
+    for (const auto& to : graph.destinations())
+      EXPECT_NE(restarted.routes().lfts.at(out, to.lid), tables::kNoPort) << engine;
+    EXPECT_TRUE(
+        tables::verify(fabric, graph, restarted.routes().lfts, restarted.routes().virtual_lanes)
+            .must_ok())
+        << engine;
+  }
+}
+
 TEST(Reroute, WhatAnotherEngineLeftIsTakenUpAsFarAsItFits) {
   const fabric::Fabric fabric = generated_tree(8, 3);
   const fabric::CompactGraph graph(fabric);
