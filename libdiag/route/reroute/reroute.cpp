@@ -244,6 +244,27 @@ void fill_gaps(tables::LinearTables& kept, const Routes& fresh) {
   }
 }
 
+/// Whether all switches with CAs that cables join hang in one tree of links that are there.
+bool is_joined_by(const std::vector<SwitchIndex>& parent, const fabric::CompactGraph& graph) {
+  const auto pieces = fabric::pieces_of(graph);
+  std::vector<SwitchIndex> roots(pieces.count, fabric::kNoSwitch);
+  for (SwitchIndex s = 0; s < parent.size(); ++s) {
+    if (graph.end_ports()[s] == 0) continue;
+    SwitchIndex at = s;
+    for (std::size_t steps = 0; parent[at] != fabric::kNoSwitch; ++steps) {
+      const SwitchIndex above = parent[at];
+      if (steps > parent.size() ||
+          std::ranges::none_of(graph.arcs(at), [&](const auto& arc) { return arc.to == above; }))
+        return false;
+      at = above;
+    }
+    SwitchIndex& root = roots[pieces.of[s]];
+    if (root == fabric::kNoSwitch) root = at;
+    if (root != at) return false;
+  }
+  return true;
+}
+
 /// Of an engine that gives pairs SLs, each a VL of its own: all that is held, if that is proved.
 std::optional<Routes> Rerouter::kept_as_made(const Request& request,
                                              const FoundRoutes& found) const {
@@ -251,6 +272,8 @@ std::optional<Routes> Rerouter::kept_as_made(const Request& request,
   if (!found.as_made || fresh.virtual_lanes.trivial() || !fresh.virtual_lanes.sl_to_vl.uniform() ||
       found.as_made->vls_used > vls_)
     return std::nullopt;
+  // What is remembered may be older than what switches hold.
+  if (!is_joined_by(found.as_made->multicast.parent, *request.graph)) return std::nullopt;
   Routes kept = *found.as_made;
   kept.engine = fresh.engine;
   kept.lfts = found.lfts;

@@ -276,6 +276,32 @@ TEST(Reroute, ASwitchThatHoldsNothingIsToldAWayToEverybody) {
   }
 }
 
+/// A disk was full when the routes of now were made: remembered is the tree of before.
+TEST(Reroute, ATreeOfLinksThatAreGoneIsNotTakenUp) {
+  const fabric::Fabric before = made_kind(fabric::Grid{{4, 4}, true, 2});
+  const fabric::CompactGraph graph(before);
+  const EngineEntry& entry = *find_engine("lash");
+  const Routes remembered = entry.compute({&before, &graph, {}, nullptr, 8}).value();
+  ASSERT_FALSE(remembered.multicast.parent.empty());
+  fabric::SwitchIndex child = 0;
+  while (remembered.multicast.parent[child] == fabric::kNoSwitch) ++child;
+  fabric::Fabric fabric = before;
+  for (const auto& arc : graph.arcs(child))
+    if (arc.to == remembered.multicast.parent[child])
+      fabric.disconnect({graph.node_of(child), arc.out_port});
+  const fabric::CompactGraph now(fabric);
+  const Routes held = entry.compute({&fabric, &now, {}, nullptr, 8}).value();
+  Rerouter restarted(entry, {}, 8);
+  restarted.adopt(fabric, now, held);
+  FoundRoutes found{held.lfts, remembered, nullptr};
+  (void)restarted.take_up(fabric, found);
+  const auto& parent = restarted.routes().multicast.parent;
+  for (fabric::SwitchIndex s = 0; s < parent.size(); ++s)
+    EXPECT_TRUE(parent[s] == fabric::kNoSwitch ||
+                std::ranges::any_of(now.arcs(s), [&](const auto& a) { return a.to == parent[s]; }))
+        << s;
+}
+
 TEST(Reroute, WhatAnotherEngineLeftIsTakenUpAsFarAsItFits) {
   const fabric::Fabric fabric = generated_tree(8, 3);
   const fabric::CompactGraph graph(fabric);
