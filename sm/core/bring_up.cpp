@@ -365,6 +365,15 @@ void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
     effects.commit.push_back(std::move(batch));
 }
 
+bool SubnetManager::Impl::somebody_follows_another() const {
+  return std::ranges::any_of(desired->lids, [&](const ib::route::LidAssignment& a) {
+    const auto* port = seen->known_port(a.port);
+    return port != nullptr && port->state() == ib::wire::PortState::Active &&
+           desired->ports[seen->port_index(a.port)].managed &&
+           port->get<&ib::wire::PortInfo::master_sm_lid>() != desired->sm_lid;
+  });
+}
+
 bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
   std::set<std::pair<ib::Guid, std::uint16_t>> still_refused;
   for (const apply::Refusal& refusal : refusals) {
@@ -388,7 +397,7 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
   std::erase_if(known.named, [&](const auto& table) {
     return !still_refused.contains(table) && known.refused.took_some(table.first, table.second);
   });
-  if (std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
+  if (std::ranges::all_of(refusals, &apply::Refusal::holds_it) && !somebody_follows_another()) {
     refused_at = kNever;
     refused_pause = kAskAgainFirst;
   } else if (refused_at == kNever) {

@@ -322,6 +322,9 @@ struct SubnetManager::Impl {
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
   void remember_vls(store::DeviceVls vls);
 
+  /// A port did not take the LID of its subnet manager, and finds no subnet administration.
+  bool somebody_follows_another() const;
+
   /// Names tables that devices do not take, once each, and those that they take again. True: one
   /// that routes were left for is among the latter.
   bool tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals);
