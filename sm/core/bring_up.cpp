@@ -397,7 +397,8 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
   std::erase_if(known.named, [&](const auto& table) {
     return !still_refused.contains(table) && known.refused.took_some(table.first, table.second);
   });
-  if (std::ranges::all_of(refusals, &apply::Refusal::holds_it) && !somebody_follows_another()) {
+  const bool nothing_is_due = desired->deadlock_by_kept_rows.empty() && !somebody_follows_another();
+  if (nothing_is_due && std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
     refused_at = kNever;
     refused_pause = kAskAgainFirst;
   } else if (refused_at == kNever) {
