@@ -234,13 +234,59 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
   return nullptr;
 }
 
-/// A switch that lost its tables, and is on nobody's way, has no entry that anybody would miss.
-void fill_gaps(tables::LinearTables& kept, const Routes& fresh) {
-  for (SwitchIndex s = 0; s < kept.switch_count(); ++s) {
-    const auto row = kept.row(s);
-    const auto entries = fresh.lfts.row(s);
-    for (std::size_t lid = 0; lid < std::min(row.size(), entries.size()); ++lid)
-      if (row[lid] == tables::kNoPort) row[lid] = entries[lid];
+/// Which switches the entries of one LID lead to it from.
+class Reaching {
+ public:
+  Reaching(const fabric::CompactGraph& graph, const tables::LinearTables& lfts)
+      : lfts_(lfts), next_(graph.switch_count()), ways_(graph.switch_count()) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      next_[s].assign(std::size_t{graph.num_ports(s)} + 1, fabric::kNoSwitch);
+      for (const auto& arc : graph.arcs(s)) next_[s][arc.out_port] = arc.to;
+    }
+  }
+  void begin(const fabric::Destination& to) {
+    to_ = to;
+    std::ranges::fill(ways_, Way::Unknown);
+  }
+  bool from(SwitchIndex s) {
+    passed_.clear();
+    SwitchIndex at = s;
+    while (at != fabric::kNoSwitch && ways_[at] == Way::Unknown) {
+      ways_[at] = Way::None;  // if it comes here again
+      passed_.push_back(at);
+      const std::uint8_t port = lfts_.at(at, to_.lid);
+      if (at == to_.leaf && port == to_.port) {
+        ways_[at] = Way::Leads;
+        break;
+      }
+      at = port < next_[at].size() ? next_[at][port] : fabric::kNoSwitch;
+    }
+    const Way way = at == fabric::kNoSwitch ? Way::None : ways_[at];
+    for (const SwitchIndex p : passed_) ways_[p] = way;
+    return way == Way::Leads;
+  }
+
+ private:
+  enum class Way : std::uint8_t { Unknown, Leads, None };
+  const tables::LinearTables& lfts_;
+  std::vector<std::vector<SwitchIndex>> next_;  // by port
+  std::vector<Way> ways_;
+  std::vector<SwitchIndex> passed_;
+  fabric::Destination to_;
+};
+
+/// A switch on nobody's way may hold nothing, since it lost its tables, or what led somewhere once:
+/// nobody would miss its entries. Those of others stay.
+void mend_dead_ends(tables::LinearTables& kept, const Routes& fresh,
+                    const fabric::CompactGraph& graph) {
+  const tables::LinearTables held = kept;
+  Reaching reaching(graph, held);
+  for (const auto& to : graph.destinations()) {
+    reaching.begin(to);
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      if (const std::uint8_t port = fresh.lfts.at(s, to.lid);
+          port != tables::kNoPort && !reaching.from(s))
+        kept.set(s, to.lid, port);
   }
 }
 
@@ -277,7 +323,7 @@ std::optional<Routes> Rerouter::kept_as_made(const Request& request,
   Routes kept = *found.as_made;
   kept.engine = fresh.engine;
   kept.lfts = found.lfts;
-  fill_gaps(kept.lfts, fresh);
+  mend_dead_ends(kept.lfts, fresh, *request.graph);
   kept.virtual_lanes.sl_to_vl = fresh.virtual_lanes.sl_to_vl;
   kept.promises_deadlock_freedom = fresh.promises_deadlock_freedom;
   if (!is_near(load_of(request, kept), load_of(request, fresh))) return std::nullopt;
