@@ -142,6 +142,8 @@ void on_silence(Job& job, const Work& work, const ib::mad::Completion& completio
   } else {
     forget(job, work);
   }
+  // Whatever of its LFT was still to be written stays.
+  if (job.tables.switch_of(work.node) != ib::fabric::kNoSwitch) job.tables.lft_stays(work.node);
 }
 
 void on_refusal(Job& job, const Work& work, std::uint16_t status) {

@@ -137,6 +137,11 @@ void RefusedBlocks::forget_restarted(const Observed& observed) {
   });
 }
 
+void RefusedBlocks::forget(ib::Guid node) {
+  std::erase_if(blocks_,
+                [&](const auto& entry) { return std::get<ib::Guid>(entry.first) == node; });
+}
+
 std::span<const WantedBlock> blocks_of(const plan::Desired& desired, ib::fabric::NodeIndex node) {
   const auto range = std::ranges::equal_range(desired.blocks, node, {}, &WantedBlock::node);
   return {range.begin(), range.end()};

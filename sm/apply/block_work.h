@@ -60,6 +60,7 @@ class RefusedBlocks {
                           const device::Inventory& inventory) const;
   /// Nodes that restarted, or are not there, may have changed their mind.
   void forget_restarted(const ib::discover::Observed& observed);
+  void forget(ib::Guid node);
   void clear() { blocks_.clear(); }
 
  private:

@@ -29,6 +29,13 @@ struct Known {
   /// rebooted.
   std::set<ib::Guid> doubtful;
 
+  /// Whatever is known of the node may be another one's.
+  void doubt(ib::Guid node) {
+    inventory.forget(node);
+    doubtful.insert(node);  // for its forwarding tables
+    refused.forget(node);
+    std::erase_if(fewer_vls, [&](const auto& port) { return port.first.first == node; });
+  }
   /// What tables of ports are known to say is no longer believed. (Tables of switches are
   /// TableWork's.)
   void doubt_ports() {

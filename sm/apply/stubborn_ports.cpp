@@ -23,6 +23,7 @@ void StubbornPorts::note(ib::Guid node, std::uint8_t port, const plan::PortWant&
 
 bool StubbornPorts::contains(ib::Guid node, std::uint8_t port, const plan::PortWant& want,
                              const plan::PortWant& held) const {
+  if (want.lid != held.lid || want.sm_lid != held.sm_lid) return false;
   const auto at = by_node_.find(node);
   return at != by_node_.end() && port < at->second.size() && at->second[port] != nullptr &&
          *at->second[port] == refusal(want, held);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // StubbornPorts: ports that answered a Set with something else than was asked. Asked the same again
-// they would answer the same again. Whole fabrics can be of one opinion, so each is kept once.
+// they would answer the same again. Not so a LID, and that of the subnet manager, without which
+// nothing comes or goes: a port that did not take one may do so later, and is asked each time.
+// Whole fabrics can be of one opinion, so each is kept once.
 #pragma once
 
 #include <compare>

@@ -20,6 +20,7 @@ void SubnetManager::Impl::begin_look(Instant now) {
   own_port.call_for(now);
   mastership.ask_again(*seen);
   go(Event::LookDue);
+  look_covers_all = tables.at_rest();
   looking = std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches,
                                          kept.nodes(), kOwnerLook);
 }
@@ -42,6 +43,7 @@ void SubnetManager::Impl::end_look(Instant now) {
   if (!changes.empty()) {
     want_sweep_around(now, Reason::ChangeSeen, places);
   } else {
+    if (look_covers_all && silent_switches.empty()) strays.forget();
     rest(now);
   }
 }

@@ -117,6 +117,11 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     scope.on_whole_swept(*found, desired != nullptr);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
+  if (doubt_strays(*found) && sweeps_part) {
+    go(Event::Torn);
+    found.reset();
+    return want_sweep(now, Reason::Unfinished);
+  }
   m_keys.learn(*found);
   silent_nodes.identify(*found, *seen);
   if (is_inconsistent(*found)) {
@@ -130,6 +135,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     return;
   }
   inconsistent_sweeps = 0;
+  strays.forget();
   go(Event::Swept);
   if (options.rehearse) {
     go(Event::ToBeManaged);
@@ -137,6 +143,23 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   }
   mastership.on_swept(now, *found);
   follow_mastership(now);
+}
+
+bool SubnetManager::Impl::doubt_strays(const Observed& swept) {
+  if (!desired) return false;
+  const std::set<ib::Guid> doubted = strays.between(*seen, swept);
+  if (doubted.empty()) return false;
+  log(LogLevel::Info, "sweep",
+      fmt::format("cables were moved while nodes were told what to hold, by ways that may have led "
+                  "to others: what {} of them hold is read again",
+                  doubted.size()));
+  for (const ib::Guid guid : doubted) known.doubt(guid);
+  for (const ib::route::LidAssignment& a : desired->lids)
+    if (desired->ports[seen->port_index(a.port)].reregister &&
+        doubted.contains(seen->fabric.node(a.port.node).guid))
+      inputs.reregister_pending.insert(a.guid);
+  strays.forget();
+  return true;
 }
 
 void SubnetManager::Impl::follow_mastership(Instant now) {
@@ -236,6 +259,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   device_state.reset();
   silent_switches.clear();
   kept.forget();
+  strays.forget();
   reasons.clear();
   scope.forget();
   renamed.clear();
@@ -342,6 +366,15 @@ void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
     effects.commit.push_back(std::move(batch));
 }
 
+bool SubnetManager::Impl::somebody_follows_another() const {
+  return std::ranges::any_of(desired->lids, [&](const ib::route::LidAssignment& a) {
+    const auto* port = seen->known_port(a.port);
+    return port != nullptr && port->state() == ib::wire::PortState::Active &&
+           desired->ports[seen->port_index(a.port)].managed &&
+           port->get<&ib::wire::PortInfo::master_sm_lid>() != desired->sm_lid;
+  });
+}
+
 bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
   std::set<std::pair<ib::Guid, std::uint16_t>> still_refused;
   for (const apply::Refusal& refusal : refusals) {
@@ -365,7 +398,8 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
   std::erase_if(known.named, [&](const auto& table) {
     return !still_refused.contains(table) && known.refused.took_some(table.first, table.second);
   });
-  if (std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
+  const bool nothing_is_due = desired->deadlock_by_kept_rows.empty() && !somebody_follows_another();
+  if (nothing_is_due && std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
     refused_at = kNever;
     refused_pause = kAskAgainFirst;
   } else if (refused_at == kNever) {

@@ -22,6 +22,7 @@
 #include "sm/core/plan_inputs.h"
 #include "sm/core/silent_nodes.h"
 #include "sm/core/states.h"
+#include "sm/core/strays.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/core/sweep_scope.h"
 #include "sm/core/table_upkeep.h"
@@ -69,6 +70,7 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;  // Reading, Applying, Programming
   std::unique_ptr<LightSweep> looking;
+  bool look_covers_all{false};  // nothing that may have gone astray was under way when it began
   std::shared_ptr<const ib::fabric::NodeNames> named_by;  // what is swept, or was
   std::shared_ptr<Observed> found;  // by the sweep, until there is a plan: Deciding, Planning
   /// What the last sweep found, where the subnet was left to others who are about to hand it over:
@@ -114,6 +116,7 @@ struct SubnetManager::Impl {
   // When to do what.
   std::set<Reason> reasons;
   SweepScope scope;  // of the next sweep
+  Strays strays;     // since the last sweep, or the last light sweep that found nothing
   Instant sweep_at{kNever};
   Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
@@ -229,6 +232,10 @@ struct SubnetManager::Impl {
 
   void end_sweep(Instant now);
 
+  /// Of nodes that may have been told or asked what others were meant to be, by the ways of before
+  /// the sweep, nothing is believed. True: and ports are to be read again.
+  bool doubt_strays(const Observed& swept);
+
   // ---- other subnet managers
 
   /// What it asks and what it orders; and the sweep goes on, once the others are known.
@@ -317,6 +324,9 @@ struct SubnetManager::Impl {
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
   void remember_vls(store::DeviceVls vls);
+
+  /// A port did not take the LID of its subnet manager, and finds no subnet administration.
+  bool somebody_follows_another() const;
 
   /// Names tables that devices do not take, once each, and those that they take again. True: one
   /// that routes were left for is among the latter.

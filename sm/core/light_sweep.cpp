@@ -21,6 +21,7 @@ constexpr unsigned kNeighbour = 2;  // PortInfo of the port that leads to a sile
 constexpr unsigned kTrouble = 3;    // what somebody behind a port did not answer as he should
 constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without switches
 constexpr unsigned kKept = 5;       // NodeInfo of a node that is in the fabric as it was known
+constexpr unsigned kWho = 6;        // NodeInfo of somebody who answers the question of kTrouble
 
 /// Who answered NodeInfo and nothing after it would answer that again: the question is the one that
 /// went wrong.
@@ -180,11 +181,31 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
       return;
     case kTrouble: {
       const Trouble& t = troubles_.at(at);
-      if (!completion.reply || !is_in_order(observed_, t, completion.reply->mad)) return;
+      if (!completion.reply) return;
+      if (!is_in_order(observed_, t, completion.reply->mad)) {
+        // What he said of himself may have been nonsense, and the question with it.
+        if (t.attribute != ib::wire::attr::kNodeInfo)
+          ask(kWho, at, ib::wire::attr::kNodeInfo, t.route,
+              node.info.node_guid.value * 31 + at.port, 0);
+        return;
+      }
       // Who never said who he is is looked for behind the port.
       const bool is_known = observed_.fabric.find_node(t.node_guid).has_value();
       note_change({{is_known ? t.node_guid : node.info.node_guid, true}},
                   fmt::format("the node behind {} port {} answers now", name(), at.port));
+      return;
+    }
+    case kWho: {
+      const Trouble& t = troubles_.at(at);
+      const auto info = answered ? ib::wire::body<ib::wire::NodeInfo>(completion.reply->mad)
+                                 : ib::wire::NodeInfo{};
+      if (!answered || !ib::discover::implausible(info).empty() || info.node_guid == t.node_guid)
+        return;
+      std::vector<SweepScope::Place> places{{node.info.node_guid, true}};
+      if (observed_.fabric.find_node(t.node_guid)) places.push_back({t.node_guid, true});
+      note_change(places,
+                  fmt::format("the node behind {} port {} says that it is {}, and was {}", name(),
+                              at.port, to_string(info.node_guid), to_string(t.node_guid)));
       return;
     }
     case kKept:

@@ -141,6 +141,8 @@ ib::mad::Exchange* SubnetManager::Impl::exchange() {
 
 void SubnetManager::Impl::ask(Instant now, ib::mad::Request&& request) {
   m_keys.stamp(request, *seen);
+  if (const auto owner = owner_of(request.cookie); owner == kOwnerApply || owner == kOwnerRead)
+    strays.on_asked(ib::Guid{request.target_key});
   transactor.submit(now, std::move(request));
 }
 

@@ -234,6 +234,83 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
   return nullptr;
 }
 
+/// Which switches the entries of one LID lead to it from.
+class Reaching {
+ public:
+  Reaching(const fabric::CompactGraph& graph, const tables::LinearTables& lfts)
+      : lfts_(lfts), next_(graph.switch_count()), ways_(graph.switch_count()) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      next_[s].assign(std::size_t{graph.num_ports(s)} + 1, fabric::kNoSwitch);
+      for (const auto& arc : graph.arcs(s)) next_[s][arc.out_port] = arc.to;
+    }
+  }
+  void begin(const fabric::Destination& to) {
+    to_ = to;
+    std::ranges::fill(ways_, Way::Unknown);
+  }
+  bool from(SwitchIndex s) {
+    passed_.clear();
+    SwitchIndex at = s;
+    while (at != fabric::kNoSwitch && ways_[at] == Way::Unknown) {
+      ways_[at] = Way::None;  // if it comes here again
+      passed_.push_back(at);
+      const std::uint8_t port = lfts_.at(at, to_.lid);
+      if (at == to_.leaf && port == to_.port) {
+        ways_[at] = Way::Leads;
+        break;
+      }
+      at = port < next_[at].size() ? next_[at][port] : fabric::kNoSwitch;
+    }
+    const Way way = at == fabric::kNoSwitch ? Way::None : ways_[at];
+    for (const SwitchIndex p : passed_) ways_[p] = way;
+    return way == Way::Leads;
+  }
+
+ private:
+  enum class Way : std::uint8_t { Unknown, Leads, None };
+  const tables::LinearTables& lfts_;
+  std::vector<std::vector<SwitchIndex>> next_;  // by port
+  std::vector<Way> ways_;
+  std::vector<SwitchIndex> passed_;
+  fabric::Destination to_;
+};
+
+/// A switch on nobody's way may hold nothing, since it lost its tables, or what led somewhere once:
+/// nobody would miss its entries. Those of others stay.
+void mend_dead_ends(tables::LinearTables& kept, const Routes& fresh,
+                    const fabric::CompactGraph& graph) {
+  const tables::LinearTables held = kept;
+  Reaching reaching(graph, held);
+  for (const auto& to : graph.destinations()) {
+    reaching.begin(to);
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      if (const std::uint8_t port = fresh.lfts.at(s, to.lid);
+          port != tables::kNoPort && !reaching.from(s))
+        kept.set(s, to.lid, port);
+  }
+}
+
+/// Whether all switches with CAs that cables join hang in one tree of links that are there.
+bool is_joined_by(const std::vector<SwitchIndex>& parent, const fabric::CompactGraph& graph) {
+  const auto pieces = fabric::pieces_of(graph);
+  std::vector<SwitchIndex> roots(pieces.count, fabric::kNoSwitch);
+  for (SwitchIndex s = 0; s < parent.size(); ++s) {
+    if (graph.end_ports()[s] == 0) continue;
+    SwitchIndex at = s;
+    for (std::size_t steps = 0; parent[at] != fabric::kNoSwitch; ++steps) {
+      const SwitchIndex above = parent[at];
+      if (steps > parent.size() ||
+          std::ranges::none_of(graph.arcs(at), [&](const auto& arc) { return arc.to == above; }))
+        return false;
+      at = above;
+    }
+    SwitchIndex& root = roots[pieces.of[s]];
+    if (root == fabric::kNoSwitch) root = at;
+    if (root != at) return false;
+  }
+  return true;
+}
+
 /// Of an engine that gives pairs SLs, each a VL of its own: all that is held, if that is proved.
 std::optional<Routes> Rerouter::kept_as_made(const Request& request,
                                              const FoundRoutes& found) const {
@@ -241,9 +318,12 @@ std::optional<Routes> Rerouter::kept_as_made(const Request& request,
   if (!found.as_made || fresh.virtual_lanes.trivial() || !fresh.virtual_lanes.sl_to_vl.uniform() ||
       found.as_made->vls_used > vls_)
     return std::nullopt;
+  // What is remembered may be older than what switches hold.
+  if (!is_joined_by(found.as_made->multicast.parent, *request.graph)) return std::nullopt;
   Routes kept = *found.as_made;
   kept.engine = fresh.engine;
   kept.lfts = found.lfts;
+  mend_dead_ends(kept.lfts, fresh, *request.graph);
   kept.virtual_lanes.sl_to_vl = fresh.virtual_lanes.sl_to_vl;
   kept.promises_deadlock_freedom = fresh.promises_deadlock_freedom;
   if (!is_near(load_of(request, kept), load_of(request, fresh))) return std::nullopt;

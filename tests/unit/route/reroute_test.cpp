@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <random>
+#include <set>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/choose/plan.h"
@@ -243,6 +244,68 @@ TEST(Reroute, ARestartAfterManyFailuresChangesNothing) {
   for (const char* engine : {"dfsssp", "lash", "nue"})
     EXPECT_EQ(changed_by_restart(engine, made_kind(fabric::Grid{{6, 6}, true, 2}), 6, 8), 0U)
         << engine;
+}
+
+/// It was out when the tables were made, so no host's way leads over it.
+TEST(Reroute, ASwitchThatHoldsNothingGoodIsToldAWayToEverybody) {
+  fabric::GenerateCommon common;
+  common.missing_hosts_percent = 80;
+  const fabric::Fabric fabric = fabric::generate(fabric::Grid{{4, 4}, true, 2}, common).value();
+  const fabric::CompactGraph graph(fabric);
+  fabric::SwitchIndex out = 0;
+  while (graph.end_ports()[out] != 0) ++out;
+  fabric::Fabric without = fabric;
+  for (unsigned p = 1; p <= without.node(graph.node_of(out)).num_ports; ++p)
+    if (without.port(graph.node_of(out), p).peer)
+      without.disconnect({graph.node_of(out), static_cast<std::uint8_t>(p)});
+  const fabric::CompactGraph smaller(without);
+  for (const auto& [engine, holds] : {std::pair{"dfsssp", std::uint8_t{1}},
+                                      {"lash", tables::kNoPort},
+                                      {"nue", tables::kNoPort}}) {
+    const EngineEntry& entry = *find_engine(engine);
+    const Routes made = entry.compute({&without, &smaller, {}, nullptr, 8}).value();
+    Rerouter restarted(entry, {}, 8);
+    restarted.adopt(fabric, graph, entry.compute({&fabric, &graph, {}, nullptr, 8}).value());
+    FoundRoutes found{made.lfts, made, nullptr};
+    for (std::size_t lid = 0; lid < found.lfts.lid_count(); ++lid)
+      found.lfts.set(out, Lid{static_cast<std::uint16_t>(lid)}, holds);
+    (void)restarted.take_up(fabric, found);
+    std::set<std::uint8_t> ways;
+    for (const auto& to : graph.destinations())
+      ways.insert(restarted.routes().lfts.at(out, to.lid));
+    EXPECT_FALSE(ways.contains(tables::kNoPort)) << engine;
+    EXPECT_GT(ways.size(), 2U) << engine;
+    EXPECT_TRUE(
+        tables::verify(fabric, graph, restarted.routes().lfts, restarted.routes().virtual_lanes)
+            .must_ok())
+        << engine;
+  }
+}
+
+/// A disk was full when the routes of now were made: remembered is the tree of before.
+TEST(Reroute, ATreeOfLinksThatAreGoneIsNotTakenUp) {
+  const fabric::Fabric before = made_kind(fabric::Grid{{4, 4}, true, 2});
+  const fabric::CompactGraph graph(before);
+  const EngineEntry& entry = *find_engine("lash");
+  const Routes remembered = entry.compute({&before, &graph, {}, nullptr, 8}).value();
+  ASSERT_FALSE(remembered.multicast.parent.empty());
+  fabric::SwitchIndex child = 0;
+  while (remembered.multicast.parent[child] == fabric::kNoSwitch) ++child;
+  fabric::Fabric fabric = before;
+  for (const auto& arc : graph.arcs(child))
+    if (arc.to == remembered.multicast.parent[child])
+      fabric.disconnect({graph.node_of(child), arc.out_port});
+  const fabric::CompactGraph now(fabric);
+  const Routes held = entry.compute({&fabric, &now, {}, nullptr, 8}).value();
+  Rerouter restarted(entry, {}, 8);
+  restarted.adopt(fabric, now, held);
+  FoundRoutes found{held.lfts, remembered, nullptr};
+  (void)restarted.take_up(fabric, found);
+  const auto& parent = restarted.routes().multicast.parent;
+  for (fabric::SwitchIndex s = 0; s < parent.size(); ++s)
+    EXPECT_TRUE(parent[s] == fabric::kNoSwitch ||
+                std::ranges::any_of(now.arcs(s), [&](const auto& a) { return a.to == parent[s]; }))
+        << s;
 }
 
 TEST(Reroute, WhatAnotherEngineLeftIsTakenUpAsFarAsItFits) {

@@ -113,6 +113,32 @@ TEST(LightSweep, NonsenseAndRefusalsAreLookedAtUntilTheAnswerIsInOrder) {
   EXPECT_EQ(changes_by(Trouble::Kind::DuplicateGuid, node_info(), 0), 0U);
 }
 
+/// A node that answered nonsense for a while may be known by a GUID, and asked about a port, that
+/// it does not have.
+TEST(LightSweep, WhoRefusesStillAndIsAnotherNodeThanItSaidIsSweptFor) {
+  for (const ib::Guid said : {ib::Guid{0x99}, ib::Guid{0x98}}) {
+    Observed seen = observed(attr::kPortInfo, 48);
+    seen.troubles.front().kind = Trouble::Kind::Refused;
+    seen.troubles.front().node_guid = said;
+    LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
+    const auto answer = [&](std::uint16_t attribute, std::uint16_t status) {
+      for (const auto& request : sweep.take_requests()) {
+        if (request.mad.attribute_id() != attribute) continue;
+        ib::mad::Packet packet;
+        packet.mad = request.mad;
+        packet.mad.set<&ib::wire::MadHeader::method>(ib::wire::Method::GetResp);
+        packet.mad.set<&ib::wire::MadHeader::status>(status);
+        if (status == 0) ib::wire::set_body(packet.mad, node_info());
+        sweep.on_completion({}, {request.cookie, packet});
+      }
+    };
+    answer(attr::kPortInfo, 0x001C);
+    EXPECT_TRUE(sweep.changes().empty());
+    answer(attr::kNodeInfo, 0);
+    EXPECT_EQ(sweep.changes().size(), said == node_info().node_guid ? 0U : 1U);
+  }
+}
+
 TEST(LightSweep, ACableBackToItsOwnPortStaysWhatItIs) {
   const Observed seen = observed(attr::kNodeInfo, 0);
   auto own = node_info();

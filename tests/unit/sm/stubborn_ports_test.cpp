@@ -34,6 +34,17 @@ TEST(StubbornPorts, ALidThatIsTakenIsNoPartOfIt) {
       << "it has not been asked for this LID";
 }
 
+TEST(StubbornPorts, WithoutALidOrASubnetManagerItIsOfNoUseAndAskedAgain) {
+  StubbornPorts ports;
+  ports.note(kNode, 1, with_timeout(7, 18), with_timeout(0, 18));
+  EXPECT_FALSE(ports.contains(kNode, 1, with_timeout(7, 18), with_timeout(0, 18)));
+  auto want = with_timeout(7, 18), held = want;
+  want.sm_lid = ib::Lid{4};
+  held.sm_lid = ib::Lid{3};
+  ports.note(kNode, 1, want, held);
+  EXPECT_FALSE(ports.contains(kNode, 1, want, held));
+}
+
 TEST(StubbornPorts, WhoGivesInIsForgotten) {
   StubbornPorts ports;
   ports.note(kNode, 1, with_timeout(7, 18), with_timeout(7, 0));

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Strays: requests by directed route that may have reached another node than they were meant for,
+// since somebody moved cables while they were under way. A directed route names ports, and whoever
+// is at the end of them answers. Pure.
+#pragma once
+
+#include <set>
+#include <unordered_set>
+
+#include "libdiag/discover/observed.h"
+
+namespace sm::core {
+
+class Strays {
+ public:
+  /// The node is told or asked what its tables hold, by the route that is known.
+  void on_asked(ib::Guid node) { asked_.insert(node); }
+  /// Until now no cable was moved; or what was is dealt with.
+  void forget() { asked_.clear(); }
+
+  /// Nodes of which nothing that is known of tables and ports counts: those that were asked by a
+  /// route which may have led elsewhere, and who may have been there instead. Of nodes alone that
+  /// are in both. `before`: by whose routes they were asked; `found`: by the sweep that follows.
+  std::set<ib::Guid> between(const ib::discover::Observed& before,
+                             const ib::discover::Observed& found) const;
+
+ private:
+  std::unordered_set<ib::Guid> asked_;
+};
+
+}  // namespace sm::core
