@@ -476,6 +476,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   inputs.sa_state_lost = false;
   Report report = make_report(*desired, *seen, failures, refusals);
   report.differences = std::move(differences);
+  report.clients_to_ask = inputs.reregister_pending.size();
   const bool moved = std::ranges::any_of(
       seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
   // That there are no routes does not change by asking the same again.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "libdiag/cli/service_manager.h"
+#include "sm/daemon/clients_to_ask.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/host_levels.h"
 
@@ -79,6 +80,10 @@ std::optional<core::PlanResult> Daemon::plan(core::PlanJob job) {
 
 void Daemon::report(core::Report report) {
   if (end_status_) return;
+  if (asks_clients_ && report.clients_to_ask == 0) {
+    ClientsToAsk(options_.state_dir).done();
+    asks_clients_ = false;
+  }
   events_->on_report(manager_->snapshot(), report);
   if (dumps_) dumps_->write(manager_->snapshot(), manager_->device_state());
   if (options_.exit_on_fatal && report.duplicate_guids > 0) {

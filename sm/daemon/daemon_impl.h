@@ -138,6 +138,7 @@ class Daemon : private core::Carrier {
   std::optional<MKeyFile> m_key_file_;
   std::map<ib::Guid, std::uint64_t> m_keys_of_ports_;  // as they were last time
   bool registrations_lost_{false};
+  bool asks_clients_{false};  // ... to register again, and has not asked all of them yet
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
   PortWatch port_watch_;

@@ -7,6 +7,7 @@
 
 #include "libdiag/mad/tap/taps.h"
 #include "libdiag/mad/umad/umad_port.h"
+#include "sm/daemon/clients_to_ask.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
@@ -159,7 +160,11 @@ ib::Result<store::Contents> Daemon::open_store(const std::string& dump) {
     std::ranges::move(recover(options_.state_dir, now, opened->found, *opened->store, contents),
                       std::back_inserter(lines));
   for (const ib::LogEvent& line : lines) log_.write(line);
-  registrations_lost_ = opened->found == store::Found::Part;
+  // Where no LID is known, clients may have registered with a subnet manager that is gone.
+  const ClientsToAsk clients(options_.state_dir);
+  registrations_lost_ = opened->found == store::Found::Part || clients.is_due();
+  asks_clients_ = registrations_lost_ || contents.lids.empty();
+  if (asks_clients_) clients.keep();
   store_.emplace(std::move(opened->store), [this](const ib::LogEvent& line) { log_.write(line); });
   lid_backup_.emplace(options_.state_dir + "/" + kLidsName, contents.lids);
   m_key_file_.emplace(options_.state_dir);

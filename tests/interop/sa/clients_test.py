@@ -139,6 +139,17 @@ class Notices(unittest.TestCase):
             self.assertEqual([line for line in heard() if "ready" in line or "again" in line],
                              ["ready"], "it never asked again")
 
+    def test_clients_are_asked_for_a_process_that_lost_all_and_died_before_it_did(self):
+        with Subnet(*TREE) as f:
+            _, heard = f.subscriber(SECOND, "any", 65)
+            f.kill_sm()
+            due = f.directory / "state" / "clients-to-ask"
+            self.assertFalse(due.exists(), "a first start is over when the subnet is up")
+            due.touch()
+            f.start_sm()
+            self.assertTrue(wait_until(lambda: "again" in heard()), heard())
+            self.assertTrue(wait_until(lambda: not due.exists()))
+
     def test_a_dead_subscriber_is_removed(self):
         with Subnet(*TREE) as f:
             _, heard = f.subscriber(SECOND, "deaf", 66, 67)
