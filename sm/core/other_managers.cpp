@@ -67,6 +67,7 @@ std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
   OtherManager& manager = at->second;
   if (info.guid != asked) {
     manager.answered = false;
+    manager.claims = info.guid;
     if (!liars_.insert(asked).second) return std::nullopt;
     return LogEvent{LogLevel::Error, "sm",
                     fmt::format("the subnet manager at {} says that its port GUID is {}{}: it is "
@@ -75,6 +76,7 @@ std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
                                 info.guid == own ? ", which is ours" : "")};
   }
   liars_.erase(asked);
+  manager.claims = {};
   const bool news = !manager.known || manager.info.sm_state != info.sm_state ||
                     manager.info.priority != info.priority;
   if (!manager.known || manager.info.sm_state != info.sm_state) manager.since = now;

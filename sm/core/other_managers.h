@@ -25,6 +25,7 @@ struct OtherManager {
   bool answered{false};          // it did so when it was asked last
   bool allowed{true};            // to be a subnet manager here
   bool key_matches{true};        // its SM_Key is ours, or we have none
+  ib::Guid claims{};             // what it says its port GUID is, where that is another; else zero
   ib::Instant since{0};          // in the state that it is in
   ib::Instant active{0};         // its ActCount was seen to change last
   bool idle_told{false};         // that it has not changed for long

@@ -29,14 +29,21 @@ std::int64_t seconds_since(ib::Instant now, ib::Instant then) {
 }
 
 /// What keeps it out of the election, if anything does.
-std::string remark(ib::Guid guid, const core::OtherManager& other, const Differences& differ) {
+std::string remark(ib::Guid guid, ib::Guid own, const core::OtherManager& other,
+                   const Differences& differ) {
   std::string text;
   const auto add = [&](bool is_so, std::string_view what) {
     if (is_so) text += (text.empty() ? "" : ", ") + std::string(what);
   };
   add(!other.allowed, "not among allowed_sm_guids");
   add(other.known && !other.key_matches, "another SM_Key");
-  add(!other.answered, "does not answer");
+  if (other.claims != ib::Guid{})
+    add(true, fmt::format("says that its port GUID is {}{}", to_string(other.claims),
+                          other.claims == own ? ", which is ours" : ""));
+  else
+    add(!other.answered, "does not answer");
+  if (other.known && !other.answered)
+    add(true, fmt::format("was {}", state_name(other.info.sm_state)));
   if (const auto* names = differ.of(guid))
     add(true, fmt::format("configured otherwise: {}", fmt::join(*names, ", ")));
   return text;
@@ -58,13 +65,15 @@ std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
              std::to_string(mastership.own_info().priority), since(own.since),
              std::to_string(mastership.own_info().act_count), "this one");
   for (const auto& [guid, other] : mastership.others().all()) {
-    const std::string what = remark(guid, other, differ);
-    out += row(to_string(guid), std::to_string(other.lid.value),
-               other.known ? state_name(other.info.sm_state) : "?",
-               other.known ? std::to_string(other.info.priority) : "?",
-               other.known ? since(other.since) : "?",
-               other.known ? std::to_string(other.info.act_count) : "?",
-               other.name + (what.empty() ? "" : " (" + what + ")"));
+    const std::string what = remark(guid, own.guid, other, differ);
+    // Whoever does not answer is in no state any more, a dead master least of all.
+    const bool answers = other.known && other.answered;
+    out +=
+        row(to_string(guid), std::to_string(other.lid.value),
+            answers ? state_name(other.info.sm_state) : "?",
+            answers ? std::to_string(other.info.priority) : "?", answers ? since(other.since) : "?",
+            answers ? std::to_string(other.info.act_count) : "?",
+            other.name + (what.empty() ? "" : " (" + what + ")"));
   }
   return out + fmt::format("{} since {} s: {}\n", state_name(own.state),
                            seconds_since(now, own.since), own.why);
@@ -97,6 +106,7 @@ std::string json_of(const core::Mastership& mastership, const SnapshotPtr& subne
     json.begin_object();
     write_port(json, shape_of(subnet, guid, other.lid, other.name));
     json.field("own", false).field("answers", other.answered).field("allowed", other.allowed);
+    if (other.claims != ib::Guid{}) json.field("claims_guid", other.claims);
     if (other.known) {
       json.field("state", state_name(other.info.sm_state)).field("priority", other.info.priority);
       json.field("act_count", other.info.act_count).field("key_matches", other.key_matches);

@@ -432,6 +432,11 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
   EXPECT_THAT(json, testing::HasSubstr(R"("key_matches": true)"));
   EXPECT_THAT(json, testing::Not(testing::HasSubstr("sm_key")));
   EXPECT_EQ(ask({"sm", {"all"}, {}}).status, 2);
+  host(0).stop();
+  ASSERT_TRUE(world_.run_until([&] { return host(2).is_master(); }, 60s));
+  EXPECT_THAT(ask({"sm", {}, {}}).text,
+              testing::ContainsRegex("0x[0-9a-f]+ +1 [?] +[?] +[?] +[?] \".*\" port 1 "
+                                     "\\(does not answer, was MASTER\\)\n"));
 }
 
 TEST_F(Election, AStandbyThatIsNotFitDoesNotTakeOverUntilItIs) {
