@@ -516,7 +516,9 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
     ++report.held_down;
     report.lines.push_back(std::move(line));
   }
-  if ((report.missing > report.lasting && kept.count() == 0) || has_unread_p_keys()) {
+  // Through our own node everything is found, and no light sweep asks it again.
+  const bool is_blind = seen->local_port && !seen->nodes[seen->local_port.node].usable;
+  if ((report.missing > report.lasting && kept.count() == 0) || has_unread_p_keys() || is_blind) {
     want_sweep(now + retry_pause, Reason::Unfinished);
     retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
   } else {

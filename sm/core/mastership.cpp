@@ -261,6 +261,8 @@ void Mastership::on_completion(Instant now, const Completion& completion) {
       return on_proof(*asked.request, completion);
     case Kind::Stranger:
       return on_stranger(now, completion);
+    case Kind::Sender:
+      return on_sender(completion);
     case Kind::Acknowledge:
       return;
   }

@@ -120,7 +120,13 @@ class Mastership {
   std::uint64_t refused() const { return refused_; }
 
  private:
-  enum class Kind { Question, Poll, Handover, Acknowledge, OwnPort, Proof, Stranger };
+  enum class Kind { Question, Poll, Handover, Acknowledge, OwnPort, Proof, Stranger, Sender };
+  /// Whose port is at the end of a way, as the device there says.
+  struct Proof {
+    ib::mad::DirectedRoute way;
+    ib::Guid guid{};  // zero: it is being asked
+    ib::Instant until{0};
+  };
   struct Asked {
     Kind kind;
     ib::Guid whom{};
@@ -151,6 +157,9 @@ class Mastership {
   void look_for_stranger(ib::Instant now, const ib::mad::Packet& request,
                          const ib::discover::Observed& seen);
   void on_stranger(ib::Instant now, const ib::mad::Completion& completion);
+  bool waits_for_sender(ib::Instant now, const ib::mad::Packet& request,
+                        const ib::discover::Observed& seen);
+  void on_sender(const ib::mad::Completion& completion);
   void on_proof(const ib::mad::Packet& request, const ib::mad::Completion& completion);
   void take_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
   void on_light_answer(ib::Instant now);
@@ -190,6 +199,7 @@ class Mastership {
   ib::Instant trap_at_{0};              // the next time that one is asked for it
   std::optional<ib::Guid> successor_;   // HANDOVER was sent to it
   ib::Instant ask_back_at_{0};          // not before, who asks and is not known
+  Proof sender_;                        // of the last HANDOVER that came from elsewhere
 
   std::vector<ib::mad::Request> requests_;
   std::vector<ib::mad::Cookie> cancelled_;

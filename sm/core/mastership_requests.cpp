@@ -38,6 +38,7 @@ std::optional<ib::mad::Packet> Mastership::answer(Instant now, const ib::mad::Pa
   const bool about_us = request.mad.attribute_id() == attr::kSmInfo;
   if (about_us) ++answers_;
   if (about_us && request.mad.method() == Method::Set) {
+    if (waits_for_sender(now, request, seen)) return std::nullopt;
     const SmInfo before = shown_info(false);  // an answer says what we are when it is given
     const bool granted = grant(now, request, seen);
     if (!granted) ++refused_;
@@ -104,6 +105,28 @@ void Mastership::on_proof(const ib::mad::Packet& request, const Completion& comp
     packets_.push_back(*std::move(reply));
 }
 
+/// A standby does not sweep, so cables may have been moved since it knew who is at the end of which
+/// way. Whoever hands over repeats that until it is answered.
+bool Mastership::waits_for_sender(Instant now, const ib::mad::Packet& request,
+                                  const ib::discover::Observed& seen) {
+  const auto control =
+      election::control_packet(request.mad.get<&ib::wire::MadHeader::attribute_modifier>());
+  const auto way = way_back(request);
+  if (control != Event::Handover || state() != SmState::Standby || !way) return false;
+  const auto from = sender_of(request, seen);
+  if (!from || seen.fabric.port(*from).guid == ib::wire::body<SmInfo>(request.mad).guid)
+    return false;
+  if (now < sender_.until) return sender_.guid == Guid{} && sender_.way == *way;
+  sender_ = {*way, {}, now + kAskBackPause};
+  ask_back({Kind::Sender}, request, attr::kNodeInfo);
+  return true;
+}
+
+void Mastership::on_sender(const Completion& completion) {
+  if (completion.reply && completion.reply->mad.status() == 0)
+    sender_.guid = ib::wire::body<ib::wire::NodeInfo>(completion.reply->mad).port_guid;
+}
+
 std::string Mastership::why_refused(Event control, const SmInfo& sender,
                                     const ib::mad::Packet& request,
                                     const ib::discover::Observed& seen) const {
@@ -114,7 +137,9 @@ std::string Mastership::why_refused(Event control, const SmInfo& sender,
   if (!options_.allowed.empty() && !options_.allowed.contains(sender.guid))
     return "a subnet manager that is not among allowed_sm_guids";
   const auto from = sender_of(request, seen);
-  if (from && seen.fabric.port(*from).guid != sender.guid)
+  const bool is_proved =
+      sender_.guid != Guid{} && sender_.guid == sender.guid && way_back(request) == sender_.way;
+  if (from && seen.fabric.port(*from).guid != sender.guid && !is_proved)
     return "the port with GUID " + to_string(seen.fabric.port(*from).guid);
   if (!may_order(control, sender.guid, seen))
     return "a port where no subnet manager is known, or not the master that this one follows";
