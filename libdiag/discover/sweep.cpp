@@ -97,6 +97,8 @@ bool Sweep::Impl::idle() {
 
 std::vector<mad::Request> Sweep::Impl::take_requests() {
   std::vector<mad::Request> out;
+  // Nobody would take the answers to what was asked after it was given up.
+  if (part && !part->why_whole.empty()) return out;
   while (!todo.empty() && in_flight < kInFlightMax && out.size() < kAtOnce) {
     out.push_back(make_request(todo.front()));
     todo.pop_front();
