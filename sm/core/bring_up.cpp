@@ -354,7 +354,9 @@ void SubnetManager::Impl::publish_device_state() {
 }
 
 void SubnetManager::Impl::note_who_was_told() {
-  inputs.reregister_pending.clear();
+  // Whoever is not there is asked when he is.
+  std::erase_if(inputs.reregister_pending,
+                [&](ib::Guid guid) { return seen->fabric.find_port_guid(guid).has_value(); });
   for (const ib::route::LidAssignment& a : desired->lids)
     if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
       inputs.reregister_pending.insert(a.guid);
@@ -476,7 +478,6 @@ void SubnetManager::Impl::end_apply(Instant now) {
   inputs.sa_state_lost = false;
   Report report = make_report(*desired, *seen, failures, refusals);
   report.differences = std::move(differences);
-  report.clients_to_ask = inputs.reregister_pending.size();
   const bool moved = std::ranges::any_of(
       seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
   // That there are no routes does not change by asking the same again.

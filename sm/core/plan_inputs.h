@@ -48,6 +48,12 @@ class PlanInputs {
   const plan::AliasBlocks& alias_blocks() const { return alias_blocks_; }
   std::uint64_t aliases_revision() const { return aliases_revision_; }
 
+  /// Port GUIDs that have a LID in the store.
+  template <class F>
+  void for_each_stored(F&& f) const {
+    for (const auto& [guid, claim] : *stored_) f(guid);
+  }
+
   std::shared_ptr<const ib::route::ReadOptions> pending_options;  // routing files not taken yet
   bool sa_state_lost;
   std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer

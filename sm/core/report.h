@@ -28,7 +28,6 @@ struct Report {
   std::size_t held_down{};       // links that flap
   std::size_t degraded{};        // links below what both ends can do
   std::size_t silent{};          // managed nodes that did not answer and were not waited for
-  std::size_t clients_to_ask{};  // ports that were to be asked to register again and did not answer
   std::vector<apply::Difference> differences;  // where it was rehearsed, by phase
   std::vector<std::string> lasting_lines;      // among `lines` in the end, and not logged each time
   std::vector<std::string> lines;  // for each missing port, node not managed and link held down

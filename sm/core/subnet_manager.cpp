@@ -195,6 +195,15 @@ Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 
 Effects SubnetManager::take_effects(Instant now) { return impl_->take_effects(now); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
+ClientsToAsk SubnetManager::clients_to_ask() const {
+  ClientsToAsk due{impl_->inputs.sa_state_lost || impl_->registrations_lost,
+                   impl_->inputs.reregister_pending};
+  if (impl_->desired)
+    impl_->inputs.for_each_stored([&](ib::Guid guid) {
+      if (!impl_->seen->fabric.find_port_guid(guid)) due.ports.insert(guid);
+    });
+  return due;
+}
 DeviceStatePtr SubnetManager::device_state() const { return impl_->device_state; }
 std::uint64_t SubnetManager::routes_load_max() const {
   return impl_->desired && impl_->desired->program_lfts ? impl_->desired->verdict.load_max : 0;

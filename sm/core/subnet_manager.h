@@ -27,6 +27,7 @@
 #include "libdiag/discover/sweep.h"
 #include "libdiag/mad/transactor.h"
 #include "sm/apply/apply.h"
+#include "sm/core/clients_to_ask.h"
 #include "sm/core/effects.h"
 #include "sm/core/kept_nodes.h"
 #include "sm/core/light_sweep.h"
@@ -66,6 +67,8 @@ struct Options {
   /// The store lost some of what clients registered: after the first sweep all are asked to
   /// register again.
   bool registrations_lost{false};
+  /// Ports to be asked likewise.
+  std::set<ib::Guid> ports_to_ask;
   /// While it is not master, the subnet is swept this often all the same, for managers that only
   /// read; nothing is set, and nothing is decided by it.
   std::optional<ib::Duration> watch_every;
@@ -170,6 +173,8 @@ class SubnetManager {
   Effects take_effects(ib::Instant now);
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;
+  /// As of now. What ports that are away had registered is dropped, so they belong to it.
+  ClientsToAsk clients_to_ask() const;
   /// What goes with it; null as long.
   DeviceStatePtr device_state() const;
 

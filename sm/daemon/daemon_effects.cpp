@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "libdiag/cli/service_manager.h"
-#include "sm/daemon/clients_to_ask.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/host_levels.h"
 
@@ -20,6 +19,7 @@ constexpr int kAnotherIsMaster = 5;  // exit status of --once
 }  // namespace
 
 void Daemon::commit(store::Batch batch) {
+  clients_->add(manager_->clients_to_ask());  // LIDs that are stored hide that all was lost
   lid_backup_->take(batch);
   if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
 }
@@ -37,6 +37,7 @@ void Daemon::publish(const DeviceStatePtr& device_state) {
 }
 
 void Daemon::publish(const SnapshotPtr& snapshot) {
+  clients_->add(manager_->clients_to_ask());  // before what they registered is dropped
   if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
   events_->on_routing(snapshot, manager_->routes_load_max());
   tell_dropped_levels(snapshot);
@@ -80,10 +81,7 @@ std::optional<core::PlanResult> Daemon::plan(core::PlanJob job) {
 
 void Daemon::report(core::Report report) {
   if (end_status_) return;
-  if (asks_clients_ && report.clients_to_ask == 0) {
-    ClientsToAsk(options_.state_dir).done();
-    asks_clients_ = false;
-  }
+  clients_->set(manager_->clients_to_ask());
   events_->on_report(manager_->snapshot(), report);
   if (dumps_) dumps_->write(manager_->snapshot(), manager_->device_state());
   if (options_.exit_on_fatal && report.duplicate_guids > 0) {

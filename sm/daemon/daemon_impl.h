@@ -19,6 +19,7 @@
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/announcer.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/clients_file.h"
 #include "sm/daemon/comparison.h"
 #include "sm/daemon/console.h"
 #include "sm/daemon/console_orders.h"
@@ -138,7 +139,7 @@ class Daemon : private core::Carrier {
   std::optional<MKeyFile> m_key_file_;
   std::map<ib::Guid, std::uint64_t> m_keys_of_ports_;  // as they were last time
   bool registrations_lost_{false};
-  bool asks_clients_{false};  // ... to register again, and has not asked all of them yet
+  std::optional<ClientsFile> clients_;
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
   PortWatch port_watch_;

@@ -7,7 +7,6 @@
 
 #include "libdiag/mad/tap/taps.h"
 #include "libdiag/mad/umad/umad_port.h"
-#include "sm/daemon/clients_to_ask.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
@@ -106,6 +105,7 @@ void Daemon::make_manager(const store::Contents& contents) {
   core.plan.partitions = partitions_;
   core.m_keys.of_ports = std::move(m_keys_of_ports_);
   core.registrations_lost = registrations_lost_;
+  core.ports_to_ask = clients_->due().ports;
   if (const std::uint32_t most = smi_.port->window_max(); most != 0)
     core.transactor.window = std::min(core.transactor.window, most);
   manager_ = std::make_unique<core::SubnetManager>(std::move(core), contents);
@@ -160,11 +160,9 @@ ib::Result<store::Contents> Daemon::open_store(const std::string& dump) {
     std::ranges::move(recover(options_.state_dir, now, opened->found, *opened->store, contents),
                       std::back_inserter(lines));
   for (const ib::LogEvent& line : lines) log_.write(line);
-  // Where no LID is known, clients may have registered with a subnet manager that is gone.
-  const ClientsToAsk clients(options_.state_dir);
-  registrations_lost_ = opened->found == store::Found::Part || clients.is_due();
-  asks_clients_ = registrations_lost_ || contents.lids.empty();
-  if (asks_clients_) clients.keep();
+  clients_.emplace(options_.state_dir);
+  registrations_lost_ = opened->found == store::Found::Part || clients_->due().all;
+  if (registrations_lost_) clients_->add({true, {}});
   store_.emplace(std::move(opened->store), [this](const ib::LogEvent& line) { log_.write(line); });
   lid_backup_.emplace(options_.state_dir + "/" + kLidsName, contents.lids);
   m_key_file_.emplace(options_.state_dir);

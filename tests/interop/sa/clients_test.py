@@ -145,10 +145,26 @@ class Notices(unittest.TestCase):
             f.kill_sm()
             due = f.directory / "state" / "clients-to-ask"
             self.assertFalse(due.exists(), "a first start is over when the subnet is up")
-            due.touch()
+            due.write_text("all\n")
             f.start_sm()
             self.assertTrue(wait_until(lambda: "again" in heard()), heard())
             self.assertTrue(wait_until(lambda: not due.exists()))
+
+    def test_whose_registrations_were_dropped_is_asked_after_a_restart(self):
+        with Subnet(*TREE) as f:
+            _, heard = f.subscriber(SECOND, "any", 65)
+            _, other = f.subscriber(FOURTH, "any", 65)
+            due = f.directory / "state" / "clients-to-ask"
+            f.ctl("link", "down", THIRD, "1")
+            self.assertTrue(wait_until(due.exists), "what it registered is dropped")
+            f.ctl("link", "up", THIRD, "1")
+            self.assertTrue(wait_until(lambda: not due.exists()), "it is there again")
+            f.kill_sm()
+            gid = f.gid(SECOND)
+            due.write_text("0x" + "".join(f"{int(part or '0', 16):04x}" for part in gid.split(":")[-4:]) + "\n")
+            f.start_sm()
+            self.assertTrue(wait_until(lambda: "again" in heard()), heard())
+            self.assertNotIn("again", other())
 
     def test_a_dead_subscriber_is_removed(self):
         with Subnet(*TREE) as f:

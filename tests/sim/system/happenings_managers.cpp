@@ -57,7 +57,8 @@ void lose_disk(System& system, const Item& item) {
   system.kill(seat);
   seat.disk->contents = {};
   system.note_lost_disk();
-  // The daemon is told by its mark that something was there. (System: until all clients were asked.)
+  // The daemon is told by its mark that something was there. (System: until all clients were
+  // asked.)
   seat.options.registrations_lost = true;
   system.later(while_of(item.picks[1], 2s), [&system, s = &seat] { system.start(*s); });
 }

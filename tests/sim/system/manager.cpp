@@ -57,7 +57,21 @@ bool Manager::write(const sm::store::Batch& batch) {
   return true;
 }
 
+/// As the daemon's file does, which is on the disk beside the store.
+void Manager::keep_whom_to_ask() {
+  if (seat_.disk->is_full) return;
+  const sm::core::ClientsToAsk due = sm().clients_to_ask();
+  seat_.options.registrations_lost = seat_.options.registrations_lost || due.all;
+  seat_.options.ports_to_ask.insert(due.ports.begin(), due.ports.end());
+}
+
+void Manager::publish(const sm::SnapshotPtr& snapshot) {
+  keep_whom_to_ask();
+  scenario::Manager::publish(snapshot);
+}
+
 void Manager::commit(sm::store::Batch batch) {
+  keep_whom_to_ask();
   overseer_.on_commit(seat_, batch);
   (void)lids_.commit(world().now(), std::move(batch));
 }
@@ -80,6 +94,11 @@ ib::Result<void> Manager::send(const sm::core::Outgoing& out) {
 }
 
 void Manager::report(sm::core::Report report) {
+  if (!seat_.disk->is_full) {
+    auto due = sm().clients_to_ask();
+    seat_.options.registrations_lost = due.all;
+    seat_.options.ports_to_ask = std::move(due.ports);
+  }
   overseer_.on_report(seat_, report);
   scenario::Manager::report(std::move(report));
 }

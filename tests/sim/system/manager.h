@@ -36,6 +36,7 @@ class Overseer {
 
 class Manager final : public scenario::Manager {
  public:
+  using scenario::Manager::publish;
   Manager(ib::sim::World& world, Seat& seat, Overseer& overseer, const sm::sa::Options& sa_options);
   ~Manager() override;
 
@@ -52,6 +53,7 @@ class Manager final : public scenario::Manager {
 
  private:
   void commit(sm::store::Batch batch) override;
+  void publish(const sm::SnapshotPtr& snapshot) override;
   bool keep(const sm::store::Batch& batch) override;
   bool lets_out(ib::mad::Packet& packet) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;
@@ -59,6 +61,7 @@ class Manager final : public scenario::Manager {
   void log(const ib::LogEvent& event) override;
   void recall() override;
   sm::daemon::StoreRetry unwritten();
+  void keep_whom_to_ask();
   bool write(const sm::store::Batch& batch);
 
   Seat& seat_;

@@ -200,7 +200,6 @@ System::Fate System::on_send(Seat& seat, const sm::core::Outgoing& out) {
 }
 
 void System::on_report(Seat& seat, sm::core::Report& report) {
-  if (report.clients_to_ask == 0) seat.options.registrations_lost = false;
   if (options_.mutant != nullptr) options_.mutant->on_report(*this, seat, report);
   if (traces()) {
     trace(fmt::format("[{}] {}", seat.number, report.headline()));
