@@ -23,6 +23,7 @@ core::ClientsToAsk read(const std::string& path) {
     else
       due.all = true;
   }
+  due.all = due.all || (file.eof() && due.empty());
   return due;
 }
 

@@ -29,8 +29,8 @@ class Subnet(Fabric):
         self.start_sm()
         return self
 
-    def start_sm(self):
-        started = self.on(HOST, IBSM, "-B", "--pidfile", self.pid_file, "--state-dir",
+    def start_sm(self, *more):
+        started = self.on(HOST, IBSM, *more, "-B", "--pidfile", self.pid_file, "--state-dir",
                           self.directory / "state", "-f", self.directory / "log", "-s", "2")
         assert started.returncode == 0, started.stdout + started.stderr
         self.pid = int(self.pid_file.read_text())
@@ -139,32 +139,28 @@ class Notices(unittest.TestCase):
             self.assertEqual([line for line in heard() if "ready" in line or "again" in line],
                              ["ready"], "it never asked again")
 
-    def test_clients_are_asked_for_a_process_that_lost_all_and_died_before_it_did(self):
+    def test_whom_a_process_could_not_ask_the_next_one_asks(self):
         with Subnet(*TREE) as f:
-            _, heard = f.subscriber(SECOND, "any", 65)
-            f.kill_sm()
             due = f.directory / "state" / "clients-to-ask"
             self.assertFalse(due.exists(), "a first start is over when the subnet is up")
-            due.write_text("all\n")
-            f.start_sm()
-            self.assertTrue(wait_until(lambda: "again" in heard()), heard())
-            self.assertTrue(wait_until(lambda: not due.exists()))
-
-    def test_whose_registrations_were_dropped_is_asked_after_a_restart(self):
-        with Subnet(*TREE) as f:
-            _, heard = f.subscriber(SECOND, "any", 65)
-            _, other = f.subscriber(FOURTH, "any", 65)
-            due = f.directory / "state" / "clients-to-ask"
             f.ctl("link", "down", THIRD, "1")
             self.assertTrue(wait_until(due.exists), "what it registered is dropped")
             f.ctl("link", "up", THIRD, "1")
             self.assertTrue(wait_until(lambda: not due.exists()), "it is there again")
-            f.kill_sm()
-            gid = f.gid(SECOND)
-            due.write_text("0x" + "".join(f"{int(part or '0', 16):04x}" for part in gid.split(":")[-4:]) + "\n")
-            f.start_sm()
-            self.assertTrue(wait_until(lambda: "again" in heard()), heard())
-            self.assertNotIn("again", other())
+
+            def sets_of_a_restart(whom):
+                f.kill_sm()
+                if whom:
+                    due.write_text(whom)
+                f.start_sm("-v")
+                self.assertTrue(wait_until(lambda: not due.exists()))
+                return int(re.findall(r"(\d+) SubnSets", (f.directory / "log").read_text())[-1])
+
+            self.assertEqual(sets_of_a_restart(""), 0)
+            port = re.search(r"Port GUID: (0x[0-9a-f]+)", f.on(SECOND, "ibstat").stdout).group(1)
+            self.assertEqual(sets_of_a_restart(port + "\n"), 1)
+            hosts = sum(line.startswith("Ca") for line in f.on(HOST, "ibnetdiscover").stdout.splitlines())
+            self.assertEqual(sets_of_a_restart("all\n"), hosts)
 
     def test_a_dead_subscriber_is_removed(self):
         with Subnet(*TREE) as f:

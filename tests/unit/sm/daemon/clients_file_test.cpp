@@ -40,6 +40,8 @@ TEST_F(ClientsFileTest, NamesThoseWhoAreNotAskedYet) {
 TEST_F(ClientsFileTest, AsksAllWhereItMakesNoSense) {
   std::ofstream(directory_ / "clients-to-ask") << "0x0000000000000005\nsomebody\n";
   EXPECT_EQ(open().due(), (core::ClientsToAsk{true, {ib::Guid{5}}}));
+  std::ofstream(directory_ / "clients-to-ask", std::ios::trunc).flush();
+  EXPECT_EQ(open().due(), (core::ClientsToAsk{true, {}}));
 }
 
 TEST_F(ClientsFileTest, ADirectoryThatIsNotThereHoldsUpNobody) {
