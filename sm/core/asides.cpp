@@ -90,6 +90,7 @@ void SubnetManager::Impl::note_renamed(Instant now, std::map<ib::Guid, std::stri
   // Policies may go by names.
   if (desired->partitions->from_file || options.plan.rates != nullptr) {
     std::vector<SweepScope::Place> places;
+    places.reserve(names.size());
     for (const auto& [guid, name] : names) places.push_back({guid, false});
     return want_sweep_around(now + kRenamePause, Reason::Trap, places);
   }

@@ -155,10 +155,12 @@ ib::Result<store::Contents> Daemon::open_store(const std::string& dump) {
     if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
     lines = *std::move(taken);
   }
-  // What lies in the state directory may be older than what others wrote to etcd.
-  if (!etcd || opened->found == store::Found::Part)
-    std::ranges::move(recover(options_.state_dir, now, opened->found, *opened->store, contents),
-                      std::back_inserter(lines));
+  // What lies in the state directory may be older than what others wrote to etcd, if they did.
+  if (!etcd || opened->found != store::Found::All)
+    std::ranges::move(
+        recover(options_.state_dir, now, opened->found, *opened->store, contents,
+                etcd ? "the store on etcd is empty" : options_.state_dir + "/ibsm.db is gone"),
+        std::back_inserter(lines));
   for (const ib::LogEvent& line : lines) log_.write(line);
   clients_.emplace(options_.state_dir);
   registrations_lost_ = opened->found == store::Found::Part || clients_->due().all;

@@ -124,14 +124,14 @@ class Recovery {
 
 std::vector<ib::LogEvent> recover(const std::string& state_dir, std::int64_t unix_seconds,
                                   store::Found& found, store::Store& store,
-                                  store::Contents& contents) {
+                                  store::Contents& contents, const std::string& nothing) {
   Recovery recovery(state_dir, unix_seconds, store, contents);
   if (found == store::Found::Nothing && recovery.is_dump_ours()) {
     found = store::Found::Part;
     recovery.say(LogLevel::Error,
-                 fmt::format("{}/ibsm.db is gone, although an SA dump of ibsm is there: a new one "
-                             "is begun from that and from the LIDs that ports hold",
-                             state_dir));
+                 fmt::format("{}, although an SA dump of ibsm is in {}: a new store is begun from "
+                             "that and from the LIDs that ports hold",
+                             nothing, state_dir));
   }
   if (found == store::Found::Nothing) recovery.take_what_is_not_ours();
   if (found == store::Found::Part) recovery.take_backups();

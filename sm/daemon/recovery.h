@@ -18,10 +18,10 @@ inline constexpr const char* kLidsName = "guid2lid";
 /// Adds to `store` and `contents` what `state_dir`'s backups have beyond them, where part of a
 /// store was lost; at a first start imports the guid2lid that is there, whole or not at all, and
 /// keeps a dump that another program left. `found` becomes Part
-/// where only a backup tells that there was a store. A line for each thing that an operator should
-/// know.
+/// where only a backup tells that there was a store, of which `nothing` says that it is not there.
+/// A line for each thing that an operator should know.
 std::vector<ib::LogEvent> recover(const std::string& state_dir, std::int64_t unix_seconds,
                                   store::Found& found, store::Store& store,
-                                  store::Contents& contents);
+                                  store::Contents& contents, const std::string& nothing);
 
 }  // namespace sm::daemon

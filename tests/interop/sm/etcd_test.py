@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -105,6 +106,24 @@ class Kept(unittest.TestCase):
             self.assertEqual(errors(f), [])
             self.assertGreater(f.sets(), sets, "the ports learn who their subnet manager is")
             self.assertFalse((f.directory / "of another host" / "ibsm.db").exists())
+
+    def test_an_etcd_that_is_empty_begins_with_what_the_state_directory_has(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            state = f.directory / "state"
+            state.mkdir()
+            port = re.search(r"Port GUID: (0x[0-9a-f]+)", f.on(OTHER_HOST, "ibstat").stdout).group(1)
+            (state / "guid2lid").write_text(f"{port} 0x0064 0x0064\n")
+            f.daemon(*server.place)
+            self.assertIn("guid2lid: took the LIDs of 1 ports", (f.directory / "log").read_text())
+            self.assertIn("Base lid: 100", f.on(OTHER_HOST, "ibstat").stdout)
+            register(f)
+            lids = f.lids()
+            stop(f)
+            server.ctl("del", "--prefix", "/")
+            f.daemon(*server.place)
+            self.assertIn("the store on etcd is empty, although an SA dump of ibsm is in", errors(f)[-1])
+            self.assertTrue(registered(f))
+            self.assertEqual(f.lids(), lids)
 
     def test_two_fabrics_share_an_etcd(self):
         with Sm(*TREE) as f, etcd(f) as server:
@@ -459,7 +478,7 @@ class Doors(unittest.TestCase):
                 password.chmod(0o600)
                 options = f.directory / "options"
                 options.write_text(f"store_user ibsm\nstore_password_file {password}\n")
-                strange = f.ibsm("-o", *server.place, "-F", options)
+                strange = f.ibsm("-o", *server.place, "-F", options, state="strange")
                 self.assertEqual(strange.returncode, 0, strange.stderr)
                 self.assertIn("certificate", " ".join(errors(f)), "of nobody who is known")
                 options.write_text(options.read_text() + f"store_ca {certificate}\n")

@@ -62,7 +62,7 @@ class RecoveryTest : public ::testing::Test {
   }
   std::vector<ib::LogEvent> recover(Found at_start) {
     found = at_start;
-    return daemon::recover(directory, 1, found, *disk, contents);
+    return daemon::recover(directory, 1, found, *disk, contents, "ibsm.db is gone");
   }
 
   std::string directory{testing::TempDir() + "ibkit-recovery-" + std::to_string(::getpid())};
