@@ -225,7 +225,8 @@ bool Daemon::wait() {
 }
 
 int run_daemon(const DaemonOptions& options, LogFile& log, Background& background) {
-  // While signals still end the process: under ibsim without a server this waits for ever. What is
+  hold_back_requests();  // who sends one so early means a daemon that runs
+  // While SIGTERM still ends the process: under ibsim without a server this waits for ever. What is
   // wrong with the ports the daemon says itself.
   const auto ports = ib::mad::list_umad_ports();
   DaemonOptions current = options;

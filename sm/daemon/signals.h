@@ -9,6 +9,15 @@
 
 namespace sm::daemon {
 
+/// From here on SIGHUP and SIGUSR1 wait until a Signals reads them, and no longer end the process.
+/// SIGTERM and SIGINT end it until there is one.
+inline void hold_back_requests() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : {SIGHUP, SIGUSR1}) sigaddset(&set, s);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 /// SIGTERM and SIGINT end, SIGHUP sweeps, SIGUSR1 opens the log again. Blocked before any thread
 /// starts, so that only this descriptor sees them.
 class Signals {
