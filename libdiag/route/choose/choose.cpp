@@ -52,6 +52,14 @@ std::vector<std::uint32_t> ranks(const CompactGraph& graph) {
   return rank;
 }
 
+/// A tree with hosts above the leaves.
+bool has_hosts_above(const CompactGraph& graph) {
+  const auto rank = ranks(graph);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    if (graph.attached()[s] != 0 && rank[s] != 0 && rank[s] != kNoSwitch) return true;
+  return false;
+}
+
 /// At most one way between any two switches, parallel cables aside.
 bool is_forest(const CompactGraph& graph) {
   Groups joined(graph.switch_count());
@@ -120,8 +128,8 @@ std::string sentence(const Tried& row) {
 std::vector<std::string> default_engines(const CompactGraph& graph) {
   static constexpr const char* kTrees[] = {"ftree", "minhop", "updn", "dnup", "dfsssp", "nue"};
   // The engines of one kind of network look for it themselves and say when it is not there.
-  static constexpr const char* kOthers[] = {"updn", "torus-2QoS", "dfsssp", "dnup",  "dfp",
-                                            "lash", "nue",        "ftree",  "minhop"};
+  static constexpr const char* kOthers[] = {"updn", "torus-2QoS", "dfsssp", "dnup",   "dfp",
+                                            "lash", "nue",        "ftree",  "valley", "minhop"};
   std::vector<std::string> names;
   const auto add = [&](std::span<const char* const> list) {
     for (const char* name : list)
@@ -130,6 +138,9 @@ std::vector<std::string> default_engines(const CompactGraph& graph) {
         names.emplace_back(name);
   };
   if (is_tree_like(graph)) {
+    // Behind ftree, so that it is tried on trees of any size.
+    static constexpr const char* kHostsAbove[] = {"ftree", "valley"};
+    if (has_hosts_above(graph)) add(kHostsAbove);
     add(kTrees);
     // Where CAs hang off spines it may be the best, and finding out takes long on large trees.
     constexpr std::size_t kArcsTimesLids = 1'000'000;
@@ -442,7 +453,8 @@ class Chooser {
     double by_entries, by_arcs;
   };
   static constexpr Work kWork[] = {
-      {"ftree", 1, 0}, {"sssp", 0, 1}, {"dfsssp", 0, 8}, {"lash", 0, 8}, {"nue", 0, 8},
+      {"ftree", 1, 0},  {"valley", 2, 0}, {"sssp", 0, 1},
+      {"dfsssp", 0, 8}, {"lash", 0, 8},   {"nue", 0, 8},
   };
   static constexpr double kWorkMax = 3e8;
   /// How much more load is taken on an event where with less more pairs would get another SL, and a

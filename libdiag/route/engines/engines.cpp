@@ -23,6 +23,10 @@ constexpr std::array kEngines{
     EngineEntry{"ftree",
                 "fat trees, whole or damaged: up, then down, loads even; free of credit loops",
                 ftree, ftree_candidates},
+    EngineEntry{"valley",
+                "fewest hops on trees with hosts above the leaves: valleys on SLs of their own, no "
+                "credit loops",
+                valley},
     EngineEntry{"dnup", "away from the hosts, then back: free of credit loops on any fabric", dnup,
                 dnup_candidates},
     EngineEntry{"nue", "no credit loops on any fabric with any number of VLs", nue},

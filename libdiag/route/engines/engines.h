@@ -36,6 +36,10 @@ Result<Routes> dnup(const Request& request);
 UpDownOrder dnup_order(const Request& request);
 Result<CandidateRule> dnup_candidates(const Request& request);
 
+/// Fewest hops on trees with hosts above the leaves, loads even, no credit loop: pairs whose paths
+/// descend before they climb have SLs of their own. An error on other fabrics and with one VL.
+Result<Routes> valley(const Request& request);
+
 /// Free of credit loops on any fabric with any number of VLs; paths are as short and loads as even
 /// as that number allows.
 Result<Routes> nue(const Request& request);

@@ -79,6 +79,55 @@ std::vector<Channel> Dependencies::cycle() const {
   return cycle;
 }
 
+/// Tarjan's strongly connected components, without recursion.
+std::vector<Channel> Dependencies::knots() const {
+  const std::size_t channels = channels_->size();
+  constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
+  struct Frame {
+    Channel at;
+    std::vector<Channel> next;
+  };
+  std::vector<Channel> knot(channels, kNoChannel), open;
+  std::vector<std::uint32_t> number(channels, kUnseen), low(channels);
+  std::vector<bool> closed(channels, false);
+  for (const Channel c : order()) closed[c] = true;  // on no cycle
+  std::vector<Frame> stack;
+  std::uint32_t numbers = 0;
+  const auto enter = [&](Channel c) {
+    number[c] = low[c] = numbers++;
+    open.push_back(c);
+    stack.push_back({c, {}});
+    for_next(c, [&](Channel n) { stack.back().next.push_back(n); });
+  };
+  for (Channel root = 0; root < channels; ++root) {
+    if (closed[root] || number[root] != kUnseen) continue;
+    enter(root);
+    while (!stack.empty()) {
+      const Channel c = stack.back().at;
+      if (!stack.back().next.empty()) {
+        const Channel n = stack.back().next.back();
+        stack.back().next.pop_back();
+        if (number[n] == kUnseen)
+          enter(n);
+        else if (!closed[n])
+          low[c] = std::min(low[c], number[n]);
+        continue;
+      }
+      const bool alone = open.back() == c;
+      for (bool more = low[c] == number[c]; more;) {
+        const Channel member = open.back();
+        open.pop_back();
+        closed[member] = true;
+        if (!alone) knot[member] = c;
+        more = member != c;
+      }
+      stack.pop_back();
+      if (!stack.empty()) low[stack.back().at] = std::min(low[stack.back().at], low[c]);
+    }
+  }
+  return knot;
+}
+
 AcyclicDependencies::AcyclicDependencies(const Channels& channels)
     : next_(channels),
       before_(channels.size() * channels.words(), 0),

@@ -92,6 +92,9 @@ class Dependencies {
   std::vector<Channel> order() const;
   /// The channels of one cycle, each followed by one it depends on; empty when there is none.
   std::vector<Channel> cycle() const;
+  /// By channel: the same number for all that lie on cycles together (a strongly connected part),
+  /// kNoChannel for those on none. A dependency is on a cycle when both its ends have one number.
+  std::vector<Channel> knots() const;
 
  private:
   const Channels* channels_;

@@ -488,6 +488,41 @@ void spread_over_parallel(const fabric::CompactGraph& graph, const Targets& targ
 
 }  // namespace
 
+Ways ways_along(const fabric::CompactGraph& graph, const Targets& targets,
+                const tables::LinearTables& tables) {
+  constexpr std::size_t kPorts = 256;
+  std::vector<std::uint8_t> exit_by_port(graph.switch_count() * kPorts, kNoExit);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
+      exit_by_port[s * kPorts + graph.arcs(s)[i].out_port] = static_cast<std::uint8_t>(i);
+  std::vector<Lid> lid_of_tree;
+  std::vector<std::size_t> first;
+  for (const Target& target : targets.all()) {
+    first.push_back(lid_of_tree.size());
+    for (const auto& column : targets.columns(target)) lid_of_tree.push_back(column.lid);
+    if (target.columns() != 0) continue;
+    const auto own = targets.switch_lids(target.leaf);
+    lid_of_tree.push_back(own.empty() ? kNoLid : own.front().lid);
+  }
+  first.push_back(lid_of_tree.size());
+  Ways ways(graph.switch_count(), lid_of_tree.size());
+  for (std::size_t i = 0; i < targets.all().size(); ++i) {
+    const Target& target = targets.all()[i];
+    for (std::size_t c = 0; c < target.columns(); ++c)
+      ways.of_column.push_back(static_cast<std::uint32_t>(first[i] + c));
+  }
+  parallel_for(std::size_t{0}, targets.all().size(), [&](std::size_t i) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      const std::uint8_t* exits = exit_by_port.data() + s * kPorts;
+      if (s == targets.all()[i].leaf) continue;
+      for (std::size_t t = first[i]; t < first[i + 1]; ++t)
+        ways.tree(t)[s] = exits[tables.at(s, lid_of_tree[t])];
+    }
+  });
+  ways.first = std::move(first);
+  return ways;
+}
+
 tables::LinearTables tables_from(const Request& request, const Targets& targets, const Ways& ways) {
   const auto& graph = *request.graph;
   tables::LinearTables tables(graph.switch_count(), graph.max_lid());

@@ -62,6 +62,11 @@ struct WayOptions {
 
 Ways find_ways(const Request& request, const Targets& targets, const WayOptions& options);
 
+/// The trees that tables follow, one for each LID of a host and one for each switch without hosts.
+/// Precondition: the tables do not loop.
+Ways ways_along(const fabric::CompactGraph& graph, const Targets& targets,
+                const tables::LinearTables& tables);
+
 /// Tables that follow the trees. Where a tree is shared by several LIDs, those are spread over
 /// parallel links.
 tables::LinearTables tables_from(const Request& request, const Targets& targets, const Ways& ways);
