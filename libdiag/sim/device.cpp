@@ -154,6 +154,11 @@ constexpr TraitRow kRows[] = {
          t.model.ports_[node.first_port + i].guid =
              t.model.fabric_.port(t.node, on != 0 ? 1 : i).guid;
      }},
+    {"vports", true, "virtual ports of a CA port, 0 to 1023", number<0, 1023>,
+     [](const Target& t, Value count) {
+       if (t.model.nodes_[t.node].type == wire::NodeType::ChannelAdapter)
+         t.model.give_virtual_ports(t.port, static_cast<unsigned>(count));
+     }},
     {"port_state_table", false, "0 or 1", number<0, 1>,
      [](const Target& t, Value on) {
        SimNode& node = t.model.nodes_[t.node];

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "libdiag/sim/impl.h"
+#include "libdiag/sim/virtual_ports.h"
 
 namespace ib::sim {
 
@@ -30,6 +32,7 @@ struct DeviceTraits {
   std::vector<std::optional<std::uint8_t>> shown_state;  // PortState by port, whatever it is
   std::vector<std::uint8_t> special;  // by port: what a switch has built in behind it; 0: nothing
   std::vector<std::uint16_t> fec;     // by port: FECModeActive; empty: no PortInfoExtended
+  std::map<std::uint8_t, VirtualPorts> virtual_ports;  // of a CA, by port
   bool only_old_counters{};           // the PMA has no PortCountersExtended
   Lid redirects_to{};                 // the PMA answers with it; 0: it answers
 

@@ -168,6 +168,8 @@ struct SimSwitch {
 };
 
 struct DeviceTraits;
+struct VirtualPort;
+struct VirtualPorts;
 
 struct SimNode {
   SimNode();
@@ -375,6 +377,22 @@ struct Model::Impl {
   std::uint16_t sma_general_info(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_qos_config_sl(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_port_info(Flight& f, PortIndex end, bool set);
+
+  // ---- virtual_ports.cpp
+  /// nullptr: the port has none.
+  VirtualPorts* virtual_ports(PortIndex end);
+  void give_virtual_ports(PortIndex end, unsigned count);
+  void virtual_ports_follow(PortIndex end);
+  wire::PortState vport_state(PortIndex end, const VirtualPorts& all, unsigned index) const;
+  std::uint16_t sma_virtualization(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_virtualization_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_vport_info(Flight& f, PortIndex end, VirtualPort* v, bool set);
+  std::uint16_t sma_vport_states(Flight& f, PortIndex end, bool set);
+  static std::uint16_t sma_vport_p_keys(Flight& f, VirtualPort& v, std::size_t block, bool set);
+  static std::uint16_t sma_vport_guids(Flight& f, VirtualPort& v, std::size_t block, bool set);
+  std::uint16_t sma_vport_rates(Flight& f, PortIndex end, bool set);
+
+  // ---- port_info.cpp
   std::uint16_t set_port_info(PortIndex p, const wire::PortInfo& wanted, bool extended);
   void set_port_states(PortIndex at, const wire::PortInfo& wanted);
   std::uint8_t lft_entry(const SimSwitch& sw, std::uint16_t lid) const;
@@ -400,6 +418,7 @@ struct Model::Impl {
   // ---- traps.cpp
   void raise(PortIndex end, std::uint16_t number, std::uint8_t type,
              const std::array<std::uint8_t, 54>& details);
+  void raise(PortIndex end, wire::Notice notice);
   void send_trap(NodeIndex n, PendingTrap& pending);
   void repeat_trap(NodeIndex n, std::uint32_t tid_low);
   bool repress(const Flight& f, PortIndex end);
@@ -408,6 +427,7 @@ struct Model::Impl {
   void trap_bad_key(const Flight& f, PortIndex end, std::uint16_t number, std::uint32_t key);
   void trap_switch_p_key(const Flight& f, PortIndex at);
   void trap_capability(PortIndex end);
+  void trap_vport(PortIndex end, std::uint16_t number, std::uint16_t index);
   void trap_description(PortIndex end);
   void start_lease(PortIndex end);
   void end_lease(PortIndex p, std::uint32_t stamp);

@@ -46,6 +46,7 @@ void Model::Impl::set_state(PortIndex index, wire::PortState state) {
   SimPort& p = ports_[index];
   if (p.info.port_state == state) return;
   p.info.port_state = state;
+  if (nodes_[p.node].traits) virtual_ports_follow(index);
 }
 
 bool Model::Impl::can_train(PortIndex index) const {

@@ -71,6 +71,24 @@ struct TraitText {
   std::optional<std::uint8_t> port;
 };
 
+/// A virtual port of an HCA port, as its management agent has it.
+struct VPortState {
+  std::uint16_t index{};  // from 1; 0 would be the port itself
+  wire::PortState state{};
+  Guid guid{}, node_guid{};
+  bool lid_required{};
+  Lid lid{};
+  std::vector<PKey> p_keys;
+  wire::MlnxQosConfigSl rates;
+};
+
+/// What a host does with one of its virtual ports.
+struct VPortChange {
+  std::optional<bool> is_up{}, lid_required{};
+  std::optional<Guid> guid{};
+  std::optional<std::string> description{};
+};
+
 struct ModelCounters {
   std::uint64_t sent{}, delivered{}, dropped_loss{}, dropped_queue{}, dropped_no_route{},
       dropped_link_down{}, dropped_key{}, dropped_vl{};
@@ -142,6 +160,10 @@ class Model {
   Result<void> set_trait(Instant now, NodeIndex node, std::optional<std::uint8_t> port,
                          std::string_view name, std::string_view value);
   std::vector<TraitText> traits(NodeIndex node) const;
+  /// Of a CA port with the trait `vports`; another has none.
+  std::vector<VPortState> vports(PortRef port) const;
+  /// Trap 1146, or of a new description 1144.
+  Result<void> change_vport(Instant now, PortRef port, unsigned index, const VPortChange& change);
   /// A port's hardware notices errors on its link: trap 129, 130 or 131.
   void report_link_errors(Instant now, PortRef port, std::uint16_t trap_number);
   /// The system image GUID of a node changes, as when a module is replaced: trap 145.

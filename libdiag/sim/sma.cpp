@@ -6,6 +6,7 @@
 #include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 #include "libdiag/wire/port_attributes.h"
+#include "libdiag/wire/virtualization_attributes.h"
 
 namespace ib::sim {
 
@@ -95,6 +96,14 @@ std::uint16_t Model::Impl::sma_attribute(Flight& f, PortIndex end, bool set) {
       return sma_port_states(f, end, set);
     case attr::kMlnxExtendedPortInfo:
       return sma_extended_port_info(f, end, set);
+    case attr::kVirtualizationInfo:
+    case attr::kVPortInfo:
+    case attr::kVNodeInfo:
+    case attr::kVPortState:
+    case attr::kVNodeDescription:
+    case attr::kVPortGuidInfo:
+    case attr::kVPortPKeyTable:
+      return sma_virtualization(f, end, set);
     default:
       // IBA 13.4.7: a method and attribute that this class and device do not have together.
       return status::kBadAttribute;

@@ -7,6 +7,7 @@
 #include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 #include "libdiag/wire/port_attributes.h"
+#include "libdiag/wire/virtualization_attributes.h"
 
 namespace ib::sim {
 
@@ -263,12 +264,16 @@ std::uint16_t Model::Impl::sma_general_info(Flight& f, PortIndex end, bool set) 
   if (f.mad.attribute_modifier() != 4) return status::kBadValue;
   wire::MlnxGeneralInfo info;
   info.capability_mask[0] = wire::mlnx_cap::kSlRateLimit;
+  if (virtual_ports(end) != nullptr)
+    info.capability_mask[0] |= wire::mlnx_cap::kVirtualization | wire::mlnx_cap::kVPortSlRateLimit;
   wire::set_body(f.mad, info);
   return status::kOk;
 }
 
 std::uint16_t Model::Impl::sma_qos_config_sl(Flight& f, PortIndex end, bool set) {
   if (!node_of(end).tells_capabilities) return status::kBadAttribute;
+  if ((f.mad.attribute_modifier() & wire::kQosConfigSlOfVPort) != 0)
+    return sma_vport_rates(f, end, set);
   const PortIndex at = addressed_port(f, end, f.mad.attribute_modifier() & 0xFF);
   if (at == kNoPort) return status::kBadValue;
   SimPort& p = ports_[at];

@@ -31,6 +31,15 @@ Duration repeat_after(const wire::PortInfo& info) {
 
 void Model::Impl::raise(PortIndex end, std::uint16_t number, std::uint8_t type,
                         const Details& details) {
+  wire::Notice notice;
+  notice.type = type;
+  notice.producer_type = static_cast<std::uint32_t>(node_of(end).type);
+  notice.trap_number = number;
+  notice.details = details;
+  raise(end, notice);
+}
+
+void Model::Impl::raise(PortIndex end, wire::Notice notice) {
   const NodeIndex n = ports_[end].node;
   SimNode& node = nodes_[n];
   const wire::PortInfo& info = ports_[end].info;
@@ -38,12 +47,7 @@ void Model::Impl::raise(PortIndex end, std::uint16_t number, std::uint8_t type,
   if (!node.powered || node.behaviour == Behaviour::Silent || !info.lid.is_unicast() ||
       !info.master_sm_lid.is_unicast())
     return;
-  wire::Notice notice;
-  notice.type = type;
-  notice.producer_type = static_cast<std::uint32_t>(node.type);
-  notice.trap_number = number;
   notice.issuer_lid = info.lid;
-  notice.details = details;
   for (PendingTrap& pending : node.traps)
     if (pending.port == end && pending.notice == notice) {
       // The same news again while the first is still being told: nothing to add, start over.
@@ -120,6 +124,23 @@ void Model::Impl::trap_capability(PortIndex end) {
   put(d, 6, info.capability_mask, 4);
   put(d, 12, info.capability_mask2, 2);
   raise(end, wire::trap::kCapabilityChange, kTypeInfo, d);
+}
+
+/// A notice of the vendor, whose number is among its details (OpenSM 5: ntc_1144, ntc_1146).
+void Model::Impl::trap_vport(PortIndex end, std::uint16_t number, std::uint16_t index) {
+  wire::Notice notice;
+  notice.is_generic = false;
+  notice.type = kTypeInfo;
+  notice.producer_type = wire::kMlnxVendorId;
+  notice.trap_number = fabric_.node(ports_[end].node).device_id;
+  put(notice.details, wire::kVPortTrapLid, ports_[end].info.lid.value, 2);
+  if (number == wire::trap::kVPortDataChange) {
+    put(notice.details, 5, 1, 1);  // OtherLocalChanges: there are change flags
+    put(notice.details, 8, 1, 2);  // VNodeDescriptionChange
+    put(notice.details, wire::kVPortTrapIndex, index, 2);
+  }
+  put(notice.details, wire::kVendorTrapNumber, number, 2);
+  raise(end, notice);
 }
 
 /// Trap 144 that says of itself that the NodeDescription is all that changed (IBA 14.2.5.1).

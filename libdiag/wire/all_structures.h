@@ -11,6 +11,7 @@
 #include "libdiag/wire/sa_records.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "libdiag/wire/tracer_attributes.h"
+#include "libdiag/wire/virtualization_attributes.h"
 
 namespace ib::wire {
 
@@ -27,15 +28,16 @@ using AllStructures = TypeList<
     MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
     PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
     MulticastForwardingTable, GuidInfo, SmInfo, Notice, PortInfoExtended, SwitchPortStateTable,
-    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo,
-    PortCounters, PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails,
-    PortVlOpPackets, PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader,
-    CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
-    CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
-    SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
-    CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo,
-    NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
-    SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
-    GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
+    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, VirtualizationInfo,
+    VPortInfo, VNodeInfo, VPortStates, ClassPortInfo, PortCounters, PortCountersExtended,
+    PortRcvErrorDetails, PortXmitDiscardDetails, PortVlOpPackets, PortVlOpData, PortVlXmitWait,
+    PortXmitDataSl, PortRcvDataSl, CongestionHeader, CongestionInfo, CongestionKeyInfo,
+    SwitchCongestionEvent, SwitchCongestionLog, CaCongestionEvent, CaCongestionLog, CongestionDelay,
+    SwitchCongestionSetting, SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry,
+    CaCongestionSetting, CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute,
+    Ping, InformInfo, NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord,
+    MulticastFdtRecord, SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord,
+    LinkRecord, ServiceRecord, GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord,
+    MultiPathRecord>;
 
 }  // namespace ib::wire

@@ -74,7 +74,7 @@ struct Row {
 };
 const Row kRows[] = {
     {"NodeType", kNodeType},
-    {"PortState", kPortState},
+    {"PortState", kPortState}, {"VPortState", kPortState},
     {"PortPhysicalState", kPhysState},
     {"LinkDownDefaultState", kLinkDownDefault},
     {"LinkWidthEnabled", kWidth}, {"LinkWidthSupported", kWidth}, {"LinkWidthActive", kWidth},

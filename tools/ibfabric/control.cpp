@@ -141,6 +141,7 @@ CtlResult Control::execute(Instant now, const CtlCommand& command) {
   if (command.verb == "pcap") return pcap(command);
   if (command.verb == "stats") return stats(command);
   if (command.verb == "device") return device(now, command);
+  if (command.verb == "vport") return vport(now, command);
   if (command.verb == "flow") return flow(now, command);
   if (command.verb == "counters") return counters(now, command);
   if (command.verb == "thresholds") return thresholds(command);

@@ -63,6 +63,7 @@ class Control {
   CtlResult locate(const CtlCommand& command);
   CtlResult thresholds(const CtlCommand& command);
   CtlResult device(ib::Instant now, const CtlCommand& command);
+  CtlResult vport(ib::Instant now, const CtlCommand& command);
   CtlResult flow(ib::Instant now, const CtlCommand& command);
   CtlResult flow_pattern(ib::Instant now, const CtlCommand& command, ib::sim::FlowSpec spec,
                          std::uint64_t seed);

@@ -348,6 +348,8 @@ constexpr CtlVerb kCtlVerbs[] = {
     {"stats", "MADs by class, method, attribute", "", 0, 0},
     {"faults", "Loss, delay, slow devices", "", 0, 0},
     {"device", "Properties of a device: show, change", "NODE [PORT] [NAME=VALUE]...", 1, 64},
+    {"vport", "Virtual ports of a host's port: show, change",
+     "NODE[:PORT] [INDEX up|down|lid on|off|guid GUID|describe TEXT]", 1, 4},
     {"flow", "Traffic between end ports, and its rates",
      "add SRC DST|list|del ID|all|pattern shift|alltoall|random [N]", 1, 3},
     {"counters", "Error counters of a port: show, set, increase over time",

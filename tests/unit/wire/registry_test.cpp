@@ -194,5 +194,29 @@ TEST(Registry, AMadIsDumpedHeaderByHeader) {
   EXPECT_THAT(text, HasSubstr("Rate:............................100 Gb/s\n"));
 }
 
+TEST(VPortTrap, IsANoticeOfTheVendorWithItsNumberAmongTheDetails) {
+  Notice notice;
+  notice.is_generic = false;
+  notice.producer_type = kMlnxVendorId;
+  notice.details[3] = 12;
+  notice.details[13] = 5;
+  notice.details[52] = 1144 >> 8;
+  notice.details[53] = 1144 & 0xFF;
+  const auto data = vport_trap(notice);
+  ASSERT_TRUE(data);
+  EXPECT_EQ(data->number, trap::kVPortDataChange);
+  EXPECT_EQ(data->lid, Lid{12});
+  EXPECT_EQ(data->index, 5);
+  notice.details[53] = 1145 & 0xFF;
+  EXPECT_FALSE(vport_trap(notice));
+  notice.details[53] = 1146 & 0xFF;
+  EXPECT_TRUE(vport_trap(notice));
+  notice.producer_type = 0x00066A;
+  EXPECT_FALSE(vport_trap(notice)) << "of another vendor";
+  notice.producer_type = kMlnxVendorId;
+  notice.is_generic = true;
+  EXPECT_FALSE(vport_trap(notice));
+}
+
 }  // namespace
 }  // namespace ib::wire
