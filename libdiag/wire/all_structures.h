@@ -3,6 +3,7 @@
 // the registry, the fuzz target and the test of all structures walk this list.
 #pragma once
 
+#include "libdiag/wire/adaptive_attributes.h"
 #include "libdiag/wire/congestion_attributes.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/mad.h"
@@ -27,7 +28,8 @@ using AllStructures = TypeList<
     MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
     PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
     MulticastForwardingTable, GuidInfo, SmInfo, Notice, PortInfoExtended, SwitchPortStateTable,
-    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo,
+    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, MlnxArInfo,
+    MlnxArGroup, MlnxArLft, ClassPortInfo,
     PortCounters, PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails,
     PortVlOpPackets, PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader,
     CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
