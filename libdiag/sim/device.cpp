@@ -188,6 +188,15 @@ constexpr TraitRow kRows[] = {
        if (SimNode& node = t.model.nodes_[t.node]; node.is_switch())
          node.sw->info.optimized_sl_to_vl = static_cast<std::uint8_t>(mask);
      }},
+    {"adaptive_routing", false, "groups that a switch can have, 0 (it has none) to 4095",
+     number<0, 4095>,
+     [](const Target& t, Value groups) {
+       SimNode& node = t.model.nodes_[t.node];
+       if (!node.is_switch()) return;
+       node.sw->adaptive =
+           groups == 0 ? nullptr
+                       : std::make_unique<AdaptiveState>(static_cast<std::uint16_t>(groups));
+     }},
     {"refuse", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::refused>},
     {"unsupported", false, kAttribute, attribute_or_none,
      add_attribute<&DeviceTraits::unsupported>},

@@ -47,7 +47,8 @@ bool Model::Impl::find_way(Way& way) const {
       way.to = p.peer;
       return owns_lid(q, way.dlid);
     }
-    const std::uint8_t exit = lft_entry(*node.sw, way.dlid);
+    if (chooses_exit(node, way.dlid, way.sl)) return false;
+    const std::uint8_t exit = exit_of(node, way.dlid, way.sl);
     if (exit == 0) {
       way.to = node.first_port;
       return owns_lid(ports_[way.to], way.dlid);

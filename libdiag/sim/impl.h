@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "libdiag/sim/adaptive.h"
 #include "libdiag/sim/congestion.h"
 #include "libdiag/sim/event_queue.h"
 #include "libdiag/sim/model.h"
@@ -165,6 +166,7 @@ struct SimSwitch {
   std::vector<std::uint8_t> lft;   // grows with the highest block set
   std::vector<std::uint16_t> mft;  // [mlid - 0xC000][position]
   std::uint8_t mft_positions{1};
+  std::unique_ptr<AdaptiveState> adaptive;  // none: it does not know adaptive routing
 };
 
 struct DeviceTraits;
@@ -396,6 +398,16 @@ struct Model::Impl {
   std::uint16_t set_port_info(PortIndex p, const wire::PortInfo& wanted, bool extended);
   void set_port_states(PortIndex at, const wire::PortInfo& wanted);
   std::uint8_t lft_entry(const SimSwitch& sw, std::uint16_t lid) const;
+
+  // ---- adaptive.cpp
+  /// The port by which a packet leaves a switch; 0: to the switch itself, 255: by none.
+  std::uint8_t exit_of(const SimNode& node, std::uint16_t lid, std::uint8_t sl) const;
+  /// The next packet may leave by another.
+  bool chooses_exit(const SimNode& node, std::uint16_t lid, std::uint8_t sl) const;
+  std::uint16_t sma_ar_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_ar_group(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_ar_lft(Flight& f, PortIndex end, bool set);
+
   wire::NodeInfo make_node_info(NodeIndex n, PortIndex by) const;
   void garble(Flight& f);
   /// The port an attribute modifier names, or kNoPort.

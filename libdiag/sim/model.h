@@ -19,6 +19,7 @@
 #include "libdiag/mad/transport.h"
 #include "libdiag/sim/congestion.h"
 #include "libdiag/sim/flow.h"
+#include "libdiag/wire/adaptive_attributes.h"
 
 namespace ib::sim {
 
@@ -135,6 +136,10 @@ class Model {
   std::vector<PKey> p_keys(PortRef port) const;
   std::vector<Guid> guids(PortRef port) const;
   std::uint8_t lft(NodeIndex node, Lid lid) const;
+  /// Of a switch that knows it; all 0 for others.
+  wire::MlnxArInfo adaptive_routing(NodeIndex node) const;
+  /// Ports by which packets to this LID may leave a switch: by adaptive routing, or else one.
+  std::vector<std::uint8_t> choices(NodeIndex node, Lid lid, Sl sl = {}) const;
   /// Ports by which a switch forwards a multicast LID, ascending.
   std::vector<std::uint8_t> multicast_ports(NodeIndex node, Lid mlid) const;
   /// VLs of the 16 SLs on the way from input port `in` (switches; else 0) to `out`.

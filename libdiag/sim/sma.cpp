@@ -88,6 +88,12 @@ std::uint16_t Model::Impl::sma_attribute(Flight& f, PortIndex end, bool set) {
       return sma_multicast_forwarding(f, end, set);
     case attr::kMlnxGeneralInfo:
       return sma_general_info(f, end, set);
+    case attr::kMlnxArInfo:
+      return sma_ar_info(f, end, set);
+    case attr::kMlnxArGroupTable:
+      return sma_ar_group(f, end, set);
+    case attr::kMlnxArLft:
+      return sma_ar_lft(f, end, set);
     case attr::kMlnxQosConfigSl:
       return sma_qos_config_sl(f, end, set);
     case attr::kPortInfoExtended:

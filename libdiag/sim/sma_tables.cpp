@@ -161,6 +161,7 @@ std::uint16_t Model::Impl::sma_linear_forwarding(Flight& f, PortIndex end, bool 
   if (set) {
     if (lft.size() < block * 64 + 64) lft.resize(block * 64 + 64, 255);
     std::memcpy(lft.data() + block * 64, data, 64);
+    if (node.sw->adaptive) node.sw->adaptive->info.enabled = false;
   } else if (lft.size() >= block * 64 + 64) {
     std::memcpy(data, lft.data() + block * 64, 64);
   } else {
@@ -258,12 +259,16 @@ std::uint16_t Model::Impl::sma_extended_port_info(Flight& f, PortIndex end, bool
   return result;
 }
 
-/// Mellanox CAs from ConnectX-4 on tell what they can do; the model's can limit rates by SL.
+/// Mellanox CAs from ConnectX-4 on tell what they can do; the model's can limit rates by SL. So do
+/// switches that know adaptive routing.
 std::uint16_t Model::Impl::sma_general_info(Flight& f, PortIndex end, bool set) {
-  if (set || !node_of(end).tells_capabilities) return status::kBadAttribute;
+  const SimNode& node = node_of(end);
+  const bool adaptive = node.is_switch() && node.sw->adaptive;
+  if (set || (!node.tells_capabilities && !adaptive)) return status::kBadAttribute;
   if (f.mad.attribute_modifier() != 4) return status::kBadValue;
   wire::MlnxGeneralInfo info;
-  info.capability_mask[0] = wire::mlnx_cap::kSlRateLimit;
+  if (node.tells_capabilities) info.capability_mask[0] |= wire::mlnx_cap::kSlRateLimit;
+  if (adaptive) info.capability_mask[0] |= wire::mlnx_cap::kAdaptiveRouting;
   if (virtual_ports(end) != nullptr)
     info.capability_mask[0] |= wire::mlnx_cap::kVirtualization | wire::mlnx_cap::kVPortSlRateLimit;
   wire::set_body(f.mad, info);

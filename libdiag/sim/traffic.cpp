@@ -131,7 +131,7 @@ Traffic::Way Traffic::trace(const FlowSpec& spec) const {
   std::uint8_t in = 0;
   if (model_.nodes_[spec.source.node].is_switch()) {
     const SimNode& node = model_.nodes_[spec.source.node];
-    const std::uint8_t exit = model_.lft_entry(*node.sw, dlid);
+    const std::uint8_t exit = model_.exit_of(node, dlid, spec.sl.value);
     if (exit == 0 || exit > node.num_ports)
       return lost("the LFT of the source has no port for LID " + std::to_string(dlid));
     out = node.first_port + exit;
@@ -154,7 +154,7 @@ Traffic::Way Traffic::trace(const FlowSpec& spec) const {
       if (p.peer == to) return way;
       return lost("it ends at " + at(p.peer));
     }
-    const std::uint8_t exit = model_.lft_entry(*node.sw, dlid);
+    const std::uint8_t exit = model_.exit_of(node, dlid, spec.sl.value);
     if (exit == 0) {
       if (node.first_port == to) return way;
       return lost("it ends at " + at(node.first_port));

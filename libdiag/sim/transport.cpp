@@ -367,7 +367,7 @@ std::uint8_t Model::Impl::lft_entry(const SimSwitch& sw, std::uint16_t lid) cons
 void Model::Impl::forward_unicast(FlightIndex f, PortIndex in) {
   Flight& x = flight(f);
   SimNode& node = node_of(in);
-  const std::uint8_t out = lft_entry(*node.sw, x.dlid);
+  const std::uint8_t out = exit_of(node, x.dlid, x.sl);
   if (out == 0) {
     if (owns_lid(ports_[node.first_port], x.dlid)) {
       if (x.ingress != node.first_port) return accept_local(f, node.first_port);

@@ -3,6 +3,7 @@
 // the registry, the fuzz target and the test of all structures walk this list.
 #pragma once
 
+#include "libdiag/wire/adaptive_attributes.h"
 #include "libdiag/wire/congestion_attributes.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/mad.h"
@@ -28,16 +29,16 @@ using AllStructures = TypeList<
     MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
     PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
     MulticastForwardingTable, GuidInfo, SmInfo, Notice, PortInfoExtended, SwitchPortStateTable,
-    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, VirtualizationInfo,
-    VPortInfo, VNodeInfo, VPortStates, ClassPortInfo, PortCounters, PortCountersExtended,
-    PortRcvErrorDetails, PortXmitDiscardDetails, PortVlOpPackets, PortVlOpData, PortVlXmitWait,
-    PortXmitDataSl, PortRcvDataSl, CongestionHeader, CongestionInfo, CongestionKeyInfo,
-    SwitchCongestionEvent, SwitchCongestionLog, CaCongestionEvent, CaCongestionLog, CongestionDelay,
-    SwitchCongestionSetting, SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry,
-    CaCongestionSetting, CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute,
-    Ping, InformInfo, NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord,
-    MulticastFdtRecord, SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord,
-    LinkRecord, ServiceRecord, GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord,
-    MultiPathRecord>;
+    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, MlnxArInfo,
+    MlnxArGroup, MlnxArLft, VirtualizationInfo, VPortInfo, VNodeInfo, VPortStates, ClassPortInfo,
+    PortCounters, PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails,
+    PortVlOpPackets, PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader,
+    CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
+    CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
+    SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
+    CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo,
+    NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
+    SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
+    GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

@@ -30,6 +30,7 @@ constexpr NamedValue kSpeedExtActive2[] = {{0, "No Extended Speed 2"}, {1, "212.
 constexpr NamedValue kMtu[] = {{1, "256"}, {2, "512"}, {3, "1024"}, {4, "2048"}, {5, "4096"}};
 constexpr NamedValue kVls[] = {
     {0, "No change"}, {1, "VL0"}, {2, "VL0-1"}, {3, "VL0-3"}, {4, "VL0-7"}, {5, "VL0-14"}};
+constexpr NamedValue kArLidState[] = {{0, "Bounded"}, {1, "Free"}, {2, "Static"}};
 constexpr NamedValue kSmState[] = {
     {0, "not-active"}, {1, "discovering"}, {2, "standby"}, {3, "master"}};
 constexpr NamedValue kFecMode[] = {
@@ -87,6 +88,7 @@ const Row kRows[] = {
     {"NeighborMTU", kMtu}, {"MTUCap", kMtu}, {"MTU", kMtu}, {"Mtu", kMtu},
     {"VLCap", kVls}, {"OperationalVLs", kVls},
     {"SMState", kSmState},
+    {"LIDState", kArLidState},
     {"MtuSelector", kSelector}, {"MTUSelector", kSelector}, {"RateSelector", kSelector},
     {"PacketLifeTimeSelector", kSelector},
     {"Rate", kRate},
