@@ -11,7 +11,7 @@
 
 #include "libdiag/base/result.h"
 #include "libdiag/tables/dump.h"
-#include "libdiag/tables/virtual_lanes.h"
+#include "libdiag/tables/sl2vl_dump.h"
 
 namespace ib::report {
 
@@ -22,6 +22,7 @@ struct DumpContent {
   std::span<const tables::SwitchTables> switches;  // in the order in which they are written
   const tables::LinearTables* lfts{};
   const tables::SlToVl* sl_to_vl{};
+  tables::HostRows host_rows;  // beside `sl_to_vl`
   const tables::PathSls* path_sls{};
   Lid sm_lid{};
 };

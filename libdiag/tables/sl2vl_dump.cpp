@@ -115,7 +115,7 @@ SwitchIndex switch_of(const fabric::Fabric& fabric, const fabric::CompactGraph& 
 }  // namespace
 
 void append_sl2vl(std::string& out, const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-                  const SlToVl& tables) {
+                  const SlToVl& tables, const HostRows& hosts) {
   const auto begin = [&](fabric::PortRef at) {
     append_header(out, fabric, at);
     out += "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n";
@@ -137,8 +137,10 @@ void append_sl2vl(std::string& out, const fabric::Fabric& fabric, const fabric::
     if (fabric.node(n).is_switch()) continue;
     for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
       if (!fabric.port(n, p).lid.is_unicast()) continue;
-      begin({n, static_cast<std::uint8_t>(p)});
-      append_row(out, 0, 0, tables.injection());
+      const fabric::PortRef port{n, static_cast<std::uint8_t>(p)};
+      begin(port);
+      const auto own = hosts.find(port);
+      append_row(out, 0, 0, own == hosts.end() ? tables.injection() : own->second);
       out += kSeparator;
       out += '\n';
     }

@@ -3,6 +3,7 @@
 // format of ours that looks the same (doc/formats.md).
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,12 @@
 
 namespace ib::tables {
 
+/// Rows of CA and router ports that are another than that of injection.
+using HostRows = std::map<fabric::PortRef, SlToVlRow>;
+
 /// The SL2VL tables of all switches, and of every CA and router port that has a LID.
 void append_sl2vl(std::string& out, const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-                  const SlToVl& tables);
+                  const SlToVl& tables, const HostRows& hosts = {});
 
 /// Reads them. Rows of switches that are not there are as those of the CA ports, and without these
 /// SL i is on VL i; GUIDs the fabric does not know, ports it does not have and CA ports that differ

@@ -41,10 +41,15 @@ ib::Result<Answer> ask(const std::string& path, const Request& request,
   wait.tv_usec = (patience.count() % 1000) * 1000;
   for (const int what : {SO_RCVTIMEO, SO_SNDTIMEO})
     setsockopt(socket.fd, SOL_SOCKET, what, &wait, sizeof wait);
-  if (connect(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  if (connect(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == EACCES)
+      return ib::fail(ib::ErrorKind::Unavailable,
+                      "control socket " + path +
+                          ": permission denied: only root and the user that ibsm runs as may ask");
     return ib::fail(ib::ErrorKind::Unavailable,
                     "no ibsm listens at " + path + " (" + strerror(errno) +
                         "): start it, or name its socket (--socket, or --state-dir)");
+  }
   const std::string line = encode(request);
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t more = send(socket.fd, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
@@ -57,6 +62,10 @@ ib::Result<Answer> ask(const std::string& path, const Request& request,
   while (answer.find('\n') == std::string::npos) {
     const ssize_t got = read(socket.fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN)
+      return ib::fail(ib::ErrorKind::Io, "control socket " + path + ": no answer within " +
+                                             std::to_string(patience.count() / 1000) +
+                                             " s: ibsm is stopped, or busy beyond measure");
     if (got < 0) return failed(path, "no answer");
     if (got == 0)
       return ib::fail(ib::ErrorKind::Io,

@@ -144,22 +144,24 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   events.footer("Names and fields: doc/events.md. Exit status: 0 done, 2 usage, 4 no ibsm.");
 }
 
-/// Prints what is new, again and again, until ibsm is gone for a while or the reader is. Where ibsm
-/// was started again, its numbers begin at 1 again: all that it has is new.
+/// Prints what is new, again and again, until ibsm has not answered for ten seconds or the reader is
+/// gone. Where ibsm was started again, its numbers begin at 1 again: all that it has is new.
 int CtlWords::follow(const std::string& socket, control::Request request) const {
   constexpr auto kPause = std::chrono::milliseconds(500);
-  constexpr unsigned kSilencesMost = 20;  // in a row
+  constexpr auto kSilence = std::chrono::seconds(10);
   request.options["follow"] = "";
-  for (unsigned silences = 0;;) {
-    const auto answer = control::ask(socket, request);
+  for (auto heard = std::chrono::steady_clock::now();;) {
+    const auto answer = control::ask(socket, request, kSilence);
     if (!answer) {
-      const bool was_there = !request.option("follow").empty();
-      if (!was_there || ++silences > kSilencesMost)
+      if (request.option("follow").empty())
         return refuse(request, answer.error(), ib::cli::kExitCannotRun);
+      // Lines were printed: a document of the failure would be no line of theirs.
+      if (std::chrono::steady_clock::now() - heard >= kSilence)
+        return ib::cli::complain("ibsm ctl", answer.error().message, ib::cli::kExitCannotRun);
       std::this_thread::sleep_for(kPause);
       continue;
     }
-    silences = 0;
+    heard = std::chrono::steady_clock::now();
     if (answer->status != 0) return refuse(request, error_of(*answer), answer->status);
     const auto end_of_epoch = std::min(answer->text.find('\n'), answer->text.size());
     const std::string epoch = answer->text.substr(0, end_of_epoch);

@@ -164,6 +164,7 @@ bool Daemon::listen(Instant now) {
 bool Daemon::speak(Instant now) {
   now_ = now;
   carry_out(*manager_, now, *this);
+  events_->on_other_managers(manager_->mastership().others().known());
   if (managers_) {
     managers_->set_master(manager_->mastership().is_master());
     managers_->speak(now);

@@ -39,7 +39,7 @@ void Daemon::publish(const DeviceStatePtr& device_state) {
 void Daemon::publish(const SnapshotPtr& snapshot) {
   clients_->add(manager_->clients_to_ask());  // before what they registered is dropped
   if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
-  events_->on_routing(snapshot, manager_->routes_load_max());
+  events_->on_snapshot(snapshot, manager_->routes_load_max());
   tell_dropped_levels(snapshot);
   sa_->publish(snapshot);
 }
@@ -58,6 +58,7 @@ void Daemon::tell_dropped_levels(const SnapshotPtr& subnet) {
 }
 
 void Daemon::watch(const core::Watched& watched) {
+  events_->on_watched(watched.subnet);
   if (managers_) managers_->on_watched(now_, watched);
 }
 

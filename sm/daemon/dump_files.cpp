@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "libdiag/report/dump_files.h"
 #include "libdiag/route/shape/ca_order.h"
 #include "libdiag/route/shape/ranks.h"
+#include "sm/device/tables/kinds.h"
+#include "sm/plan/kept_rows.h"
 
 namespace sm::daemon {
 namespace {
@@ -56,6 +60,31 @@ ib::Result<void> write_engine_files(const DumpOptions& options, const Snapshot& 
   return {};
 }
 
+/// SL2VL as switches hold it; of rows that nobody read or told, as it is planned.
+ib::tables::SlToVl held_rows(const Routing& routing, const device::Inventory& held) {
+  std::set<ib::Guid> switches;
+  for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s)
+    switches.insert(routing.graph.guid(s));
+  return plan::with_kept_rows(routing.virtual_lanes.sl_to_vl, routing.graph, switches, held);
+}
+ib::tables::HostRows held_host_rows(const ib::fabric::Fabric& fabric,
+                                    const device::Inventory& held) {
+  ib::tables::HostRows rows;
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    const auto& node = fabric.node(n);
+    if (node.is_switch()) continue;
+    for (unsigned p = 1; p <= node.num_ports; ++p) {
+      const auto port = static_cast<std::uint8_t>(p);
+      const device::Block* block = held.held(device::kSlToVl, node.guid, {port, 0, 0});
+      if (block == nullptr) continue;
+      ib::tables::SlToVlRow row;
+      std::ranges::copy(ib::wire::decode<ib::wire::SlToVlTable>(block->data()).vl, row.vl.begin());
+      rows.emplace(ib::fabric::PortRef{n, port}, row);
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 ib::Result<void> write_dumps(const DumpOptions& options, const Snapshot& snapshot,
@@ -73,8 +102,11 @@ ib::Result<void> write_dumps(const DumpOptions& options, const Snapshot& snapsho
   content.graph = &routing.graph;
   content.switches = switches;
   content.lfts = &routing.lfts;
+  ib::tables::SlToVl rows;
   if (options.sl_to_vl || !routing.virtual_lanes.trivial()) {
-    content.sl_to_vl = &routing.virtual_lanes.sl_to_vl;
+    rows = held_rows(routing, *device_state.tables);
+    content.sl_to_vl = &rows;
+    content.host_rows = held_host_rows(snapshot.fabric(), *device_state.tables);
     content.path_sls = &routing.virtual_lanes.sls;
   }
   content.sm_lid = snapshot.sm_lid;

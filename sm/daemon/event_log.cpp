@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
@@ -48,28 +49,17 @@ Troubles troubles_of(const core::Report& report, const ib::fabric::Fabric& fabri
 EventLog::EventLog(const EventOptions& options, LogFile& log)
     : options_(options),
       log_(log),
-      journal_(epoch_of_now()),
-      file_(nullptr, std::fclose),
-      activity_(nullptr, std::fclose) {
+      journal_(epoch_of_now()) {
   journal_.add_sink([this](const Record& record) {
     const auto& row = events::row_of(record.event.kind);
     if (++told_[record.event.kind] <= kLinesMost)
       log_.write({row.level, "event", events::text_of(record.event)});
-    if (file_) write(file_, options_.file, events::json_of(record));
-    if (activity_ && (row.subjects & options_.activity_subjects) != 0)
+    if (file_.is_open()) write(file_, options_.file, events::json_of(record));
+    if (activity_.is_open() && (row.subjects & options_.activity_subjects) != 0)
       write(activity_, options_.activity_file, events::activity_line(record));
   });
 }
 EventLog::~EventLog() = default;
-
-ib::Result<void> EventLog::open(const std::string& path, File& file) {
-  std::FILE* opened = std::fopen(path.c_str(), "ae");
-  if (opened == nullptr)
-    return ib::fail(ib::ErrorKind::Io,
-                    "cannot write events to " + path + ": " + std::strerror(errno));
-  file.reset(opened);
-  return {};
-}
 
 ib::Result<std::unique_ptr<EventLog>> EventLog::open(const EventOptions& options, LogFile& log) {
   std::unique_ptr<EventLog> made(new EventLog(options, log));
@@ -81,18 +71,23 @@ ib::Result<std::unique_ptr<EventLog>> EventLog::open(const EventOptions& options
 ib::Result<void> EventLog::reopen() {
   const std::lock_guard lock(mutex_);
   if (!options_.file.empty())
-    if (auto opened = open(options_.file, file_); !opened) return opened;
-  if (options_.activity_subjects != 0) return open(options_.activity_file, activity_);
+    if (auto opened = file_.open("events", options_.file); !opened) return opened;
+  if (options_.activity_subjects != 0) {
+    // In the folder of the dump files, which is made where it is missing.
+    std::error_code unmade;  // opening says why
+    std::filesystem::create_directories(
+        std::filesystem::path(options_.activity_file).parent_path(), unmade);
+    return activity_.open("the activity report", options_.activity_file);
+  }
   return {};
 }
 
-void EventLog::write(File& file, const std::string& path, std::string line) {
-  line += '\n';
-  const bool written = std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
-                       std::fflush(file.get()) == 0;
+void EventLog::write(LineFile& file, const std::string& path, std::string line) {
+  const bool written = file.write(std::move(line));
   if (written || std::exchange(failed_, !written)) return;
   log_.write({ib::LogLevel::Error, "event",
-              "cannot write events to " + path + ": " + std::strerror(errno) +
+              "cannot write events to " + path + ": " +
+                  (errno == EAGAIN ? "its reader does not read" : std::strerror(errno)) +
                   "; those that follow are lost there, not in the log"});
 }
 
@@ -113,7 +108,13 @@ void EventLog::know(const store::Contents& contents) {
 }
 void EventLog::on_registry(const store::Batch& batch) {
   if (batch.groups_removed.empty() && batch.groups.empty() && batch.members.empty()) return;
-  take(registry_.take(batch));
+  const events::Events news = registry_.take(batch);
+  {
+    const std::lock_guard lock(mutex_);
+    if (part_ == Part::Unknown) withheld_.insert(withheld_.end(), news.begin(), news.end());
+    if (part_ != Part::Master) return;
+  }
+  take(news);
 }
 void EventLog::on_partitions(const std::shared_ptr<const policy::PartitionPolicy>& partitions) {
   take(events::partition_changes(partitions_.get(), *partitions));
@@ -132,9 +133,11 @@ void EventLog::on_report(const SnapshotPtr& subnet, const core::Report& report) 
   take(events::trouble_changes(troubles_, now));
   troubles_ = std::move(now);
 }
-void EventLog::on_routing(const SnapshotPtr& subnet, std::uint64_t load) {
-  if (!subnet->routing || subnet->routing == routing_) return;
-  tell_topology(subnet);
+void EventLog::on_watched(const SnapshotPtr& subnet) { reported_ = subnet; }
+void EventLog::on_snapshot(const SnapshotPtr& subnet, std::uint64_t load) {
+  if (!subnet->routing) return;
+  if (!reported_ || reported_->observed != subnet->observed) tell_topology(subnet);
+  if (subnet->routing == routing_) return;
   take(events::routing_changes(routing_.get(), *subnet->routing, subnet->changed_at_start,
                                {load_, load}));
   routing_ = subnet->routing;
@@ -146,8 +149,21 @@ void EventLog::on_device_state(const DeviceStatePtr& device_state, const Snapsho
   if (!device_state->tables_to_come) tables_ = device_state->tables;
   device_state_ = device_state;
 }
+void EventLog::on_other_managers(std::vector<ib::wire::SmInfo> others) {
+  if (others.empty() && others_.empty()) return;
+  take(events::manager_changes(others_, others));
+  others_ = std::move(others);
+}
 void EventLog::on_sm_status(ib::wire::SmState state, const std::string& why) {
+  events::Events withheld;
+  if (state != ib::wire::SmState::Discovering) {
+    const std::lock_guard lock(mutex_);
+    part_ = state == ib::wire::SmState::Master ? Part::Master : Part::Other;
+    withheld_.swap(withheld);
+    if (part_ != Part::Master) withheld.clear();
+  }
   take({events::make(events::Kind::SmState, {std::string(events::state_name(state)), why})});
+  take(withheld);
 }
 void EventLog::on_configuration(const std::string& why) {
   take({why.empty() ? events::make(events::Kind::ConfigurationTaken, {})

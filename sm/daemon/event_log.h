@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +17,7 @@
 #include "sm/core/report.h"
 #include "sm/daemon/consistency.h"
 #include "sm/daemon/event_options.h"
+#include "sm/daemon/line_file.h"
 #include "sm/daemon/log_file.h"
 #include "sm/events/changes.h"
 #include "sm/events/journal.h"
@@ -36,12 +36,19 @@ class EventLog {
 
   /// Groups and members of before, which are no events.
   void know(const store::Contents& contents);
+  /// Told once this subnet manager is master; what one writes down that is none is no event.
   void on_registry(const store::Batch& batch);
   void on_partitions(const std::shared_ptr<const policy::PartitionPolicy>& partitions);
   /// A full sweep has ended. Null: nothing was found, not even the local port's neighbour.
   void on_report(const SnapshotPtr& subnet, const core::Report& report);
-  /// What the routes follow is told before them. `load`: of the most loaded link; 0: not counted.
-  void on_routing(const SnapshotPtr& subnet, std::uint64_t load);
+  /// What is published: first what changed in the subnet, then the routes, which follow it. `load`:
+  /// of the most loaded link; 0: not counted.
+  void on_snapshot(const SnapshotPtr& subnet, std::uint64_t load);
+  /// The subnet of another master, as it was seen from there. What changes before this subnet
+  /// manager is master is that one's to tell; what did when it is, is told.
+  void on_watched(const SnapshotPtr& subnet);
+  /// Other subnet managers, as they answered.
+  void on_other_managers(std::vector<ib::wire::SmInfo> others);
   void on_device_state(const DeviceStatePtr& device_state, const SnapshotPtr& subnet);
   void on_sm_status(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
@@ -66,28 +73,32 @@ class EventLog {
   control::Answer answer(const control::Request& request) const;
 
  private:
-  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   EventLog(const EventOptions& options, LogFile& log);
-  static ib::Result<void> open(const std::string& path, File& file);
   void take(const events::Events& events);
   void tell_topology(const SnapshotPtr& subnet);
-  void write(File& file, const std::string& path, std::string line);
+  void write(LineFile& file, const std::string& path, std::string line);
+
+  /// What is known of the part that this subnet manager plays.
+  enum class Part : std::uint8_t { Unknown, Master, Other };
 
   const EventOptions options_;
   LogFile& log_;
-  mutable std::mutex mutex_;  // of the journal, told_ and the files
+  mutable std::mutex mutex_;  // of the journal, told_, part_, withheld_ and the files
   events::Journal journal_;
   events::RegistryChanges registry_;
+  Part part_{Part::Unknown};
+  events::Events withheld_;  // of the registry, until it is known
   SnapshotPtr reported_;
   events::Troubles troubles_;
   std::shared_ptr<const Routing> routing_;
   std::uint64_t load_{0};
   DeviceStatePtr device_state_;
+  std::vector<ib::wire::SmInfo> others_;
   std::shared_ptr<const device::Inventory> tables_;  // the last that were read to the end
   std::shared_ptr<const policy::PartitionPolicy> partitions_;
   std::vector<policy::DroppedLevel> dropped_levels_;
   std::map<events::Kind, std::size_t> told_;  // lines of the log, of what is being taken
-  File file_, activity_;
+  LineFile file_, activity_;
   bool failed_{false};  // writing did, and that was said
 };
 

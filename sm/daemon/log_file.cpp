@@ -35,6 +35,12 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_
                                 "another file (--log_file)",
                                 path, folder.string()));
   const auto found_there = std::filesystem::status(path, unknown).type();
+  // Whoever reads it may stop, and with it the subnet manager. What /dev/stdout is, is meant.
+  if (found_there == std::filesystem::file_type::fifo && !path.starts_with("/dev/"))
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("cannot log to {}: it is a pipe, and its reader would hold up the "
+                                "subnet manager; name a file (--log_file)",
+                                path));
   try {
     // With no files to rotate to, the current one is emptied and begun again. A device has no size.
     if (max_size != 0 && (found_there == std::filesystem::file_type::not_found ||

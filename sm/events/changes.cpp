@@ -233,21 +233,6 @@ void tree_changes(const DeviceState& before, const DeviceState& after, Events& o
   }
 }
 
-void manager_changes(const DeviceState* before, const DeviceState& after, Events& out) {
-  static const std::vector<ib::wire::SmInfo> kNone;
-  const auto& old = before != nullptr ? before->other_sms : kNone;
-  for (const auto& sm : after.other_sms) {
-    const auto was = std::ranges::find(old, sm.guid, &ib::wire::SmInfo::guid);
-    if (was != old.end() && was->sm_state == sm.sm_state && was->priority == sm.priority) continue;
-    out.push_back(make(Kind::OtherSmSeen, {to_string(sm.guid), std::uint64_t{sm.priority},
-                                           std::string(state_name(sm.sm_state))}));
-  }
-  for (const auto& sm : old)
-    if (std::ranges::find(after.other_sms, sm.guid, &ib::wire::SmInfo::guid) ==
-        after.other_sms.end())
-      out.push_back(make(Kind::OtherSmGone, {to_string(sm.guid)}));
-}
-
 bool is_same(const ib::report::PortShape& a, const ib::report::PortShape& b) {
   return a.node_guid == b.node_guid && a.port == b.port;
 }
@@ -379,10 +364,25 @@ Events partitions_at_the_end(const policy::PartitionPolicy& partitions) {
   return out;
 }
 
+Events manager_changes(std::span<const ib::wire::SmInfo> before,
+                       std::span<const ib::wire::SmInfo> after) {
+  Events out;
+  for (const auto& sm : after) {
+    const auto was = std::ranges::find(before, sm.guid, &ib::wire::SmInfo::guid);
+    if (was != before.end() && was->sm_state == sm.sm_state && was->priority == sm.priority)
+      continue;
+    out.push_back(make(Kind::OtherSmSeen, {to_string(sm.guid), std::uint64_t{sm.priority},
+                                           std::string(state_name(sm.sm_state))}));
+  }
+  for (const auto& sm : before)
+    if (std::ranges::find(after, sm.guid, &ib::wire::SmInfo::guid) == after.end())
+      out.push_back(make(Kind::OtherSmGone, {to_string(sm.guid)}));
+  return out;
+}
+
 Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet,
                       const device::Inventory* tables_before) {
   Events out;
-  manager_changes(before, after, out);
   if (!after.tables_to_come) p_key_changes(tables_before, *after.tables, subnet, out);
   if (before != nullptr) tree_changes(*before, after, out);
   return out;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,10 +61,13 @@ Events partition_changes(const policy::PartitionPolicy* before,
 /// All but the default partition end with ibsm.
 Events partitions_at_the_end(const policy::PartitionPolicy& partitions);
 
-/// P_Keys that end ports have and had not, or had and have not, multicast trees that changed, other
-/// subnet managers. `before` null: the first state. P_Keys are compared with `tables_before`, the
-/// last that had been read to the end, while none are to come; null: all but that of the default
-/// partition are told.
+/// Other subnet managers that came, went, or said something else of themselves.
+Events manager_changes(std::span<const ib::wire::SmInfo> before,
+                       std::span<const ib::wire::SmInfo> after);
+
+/// P_Keys that end ports have and had not, or had and have not, multicast trees that changed.
+/// `before` null: the first state. P_Keys are compared with `tables_before`, the last that had been
+/// read to the end, while none are to come; null: all but that of the default partition are told.
 Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet,
                       const device::Inventory* tables_before);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "libdiag/fabric/labels.h"
+#include "libdiag/tables/loads.h"
 #include "libdiag/tables/names.h"
 #include "sm/plan/vl_weights.h"
 
@@ -137,13 +138,21 @@ class RoutePlanner {
       say_of_qos(out_, weighable.why);
     out_.tried = std::move(choice.tried);
     out_.verdict = std::move(choice.verdict);
-    // Who follows routes knows their loads all the time; to count them again takes long.
-    if (!checks.loads && reroute_.rerouter) out_.verdict.load_max = reroute_.rerouter->load_max();
+    // Who follows routes knows their loads all the time; to count them again takes longer.
+    if (!checks.loads) out_.verdict.load_max = most_routes(*routing);
     tell_classes(*routing);
     // What stands in place of routes is not what was verified.
     if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
     out_.routing = std::move(routing);
     compare_sls(checks);
+  }
+
+  /// CA-to-CA routes over the most loaded link.
+  std::uint64_t most_routes(const Routing& routing) const {
+    if (const auto& rerouter = reroute_.rerouter; rerouter && rerouter->most_routes() != 0)
+      return rerouter->most_routes();
+    const auto loads = ib::tables::loads_by_arc(routing.graph, routing.lfts);
+    return loads.empty() ? 0 : *std::ranges::max_element(loads);
   }
 
   void tell_choice(const ChosenRoutes& chosen, const Routing& routing) {

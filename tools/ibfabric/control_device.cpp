@@ -39,7 +39,13 @@ Result<Words> read(const Model& model, const std::vector<std::string>& words) {
       continue;
     }
     std::uint64_t port = 0;
-    if (i != 1 || !ib::parse_number(words[i], model.topology().node(*node).num_ports, port))
+    const unsigned ports = model.topology().node(*node).num_ports;
+    if (i == 1 && ib::parse_number(words[i], 255, port) && port > ports)
+      return ib::fail(ErrorKind::Usage,
+                      ib::printable(words[0]) + " has " +
+                          (ports == 1 ? "1 port" : std::to_string(ports) + " ports") +
+                          ", none is " + std::to_string(port));
+    if (i != 1 || !ib::parse_number(words[i], ports, port))
       return ib::fail(ErrorKind::Usage,
                       std::string(kForm) + ", got '" + ib::printable(words[i]) + "'");
     all.port = static_cast<std::uint8_t>(port);

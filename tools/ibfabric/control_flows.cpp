@@ -163,6 +163,9 @@ CtlResult Control::flow_pattern(Instant now, const CtlCommand& command, FlowSpec
   };
   if (kind == "shift") {
     for (std::size_t i = 0; i < hosts.size(); ++i) add(i, (i + number) % hosts.size());
+    if (specs.empty())
+      return usage("flow pattern shift " + std::to_string(number) + ": of " +
+                   std::to_string(hosts.size()) + " host ports each would send to itself");
   } else if (kind == "alltoall") {
     if (hosts.size() * (hosts.size() - 1) > kFlowsMax)
       return usage("flow pattern alltoall: " + std::to_string(hosts.size()) +

@@ -439,5 +439,6 @@ Routes Rerouter::relieved(const Request& request, CandidateRule rule, Routes rou
 
 const Routes& Rerouter::routes() const { return state_->routes; }
 std::uint64_t Rerouter::load_max() const { return state_->load_max(); }
+std::uint64_t Rerouter::most_routes() const { return state_->most_routes(); }
 
 }  // namespace ib::route

@@ -89,6 +89,8 @@ class Rerouter {
   /// The most loaded link: CA-to-CA routes, more on slower links (Options::link_capacity). 0 for
   /// engines without candidates.
   std::uint64_t load_max() const;
+  /// The same, whatever links are able to carry.
+  std::uint64_t most_routes() const;
 
  private:
   class State;

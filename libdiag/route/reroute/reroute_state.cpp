@@ -99,6 +99,13 @@ std::uint64_t Rerouter::State::load_max() const {
   return top;
 }
 
+std::uint64_t Rerouter::State::most_routes() const {
+  std::uint64_t top = 0;
+  for (std::size_t a = 0; a < load_.size(); ++a)
+    if (cost_[a] != 0) top = std::max(top, load_[a] / cost_[a]);
+  return top;
+}
+
 // ---- what changed ----
 
 /// Finds lost and found links. False: they are not all links that were there once.

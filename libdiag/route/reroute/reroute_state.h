@@ -45,6 +45,7 @@ class Rerouter::State {
   Routes routes;
   LiveLinks links;  // all that there ever were since it was adopted
   std::uint64_t load_max() const;
+  std::uint64_t most_routes() const;
   /// No routes that the engine could make have a lower maximum.
   double load_floor() const;
   /// The most loaded link of other routes over the same links, at the costs of these.

@@ -1141,6 +1141,19 @@ class DumpFiles(unittest.TestCase):
         self.assertEqual(len(ends["ibsm"]), 128)
         self.assertEqual(ends["ibsm"], ends["opensm"])
 
+    def test_sl2vl_is_what_devices_hold(self):
+        with Sm(*TREE) as f:
+            folder = f.directory / "dumps"
+            self.assertEqual(f.ibsm("-o", "-Q", "-R", "minhop", "-D", "0x43", "--dump_files_dir", folder).returncode, 0)
+            switch = f.on(HOST, "smpquery", "sl2vl", "-D", "0,1", "1").stdout
+            host = f.on(HOST, "smpquery", "sl2vl", "-D", "0").stdout
+            held = {tuple(int(vl) for vl in re.findall(r"\|\s*(\d+)", line)) for line in (switch + host).splitlines()
+                    if "ports:" in line}
+            dumped = {tuple(int(vl) for vl in row.split()) for row in
+                      re.findall(r"^ *\d+ +\d+ *: *((?:\d+ +){15}\d+)", (folder / "opensm-sl2vl.dump").read_text(), re.M)}
+            self.assertTrue(held, switch + host)
+            self.assertEqual(dumped, held)
+
     def test_without_the_flag_the_links_alone_and_the_order_of_ftree(self):
         with Sm(*TREE) as f:
             folder = f.directory / "dumps"

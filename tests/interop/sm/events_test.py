@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from daemon_test import IBSM, Sm, TREE  # noqa: E402
+from daemon_test import BIN, HOST, IBSM, Sm, TREE  # noqa: E402
 from fabric import end_daemon, wait_until  # noqa: E402
 
 
@@ -41,6 +41,24 @@ class Changes(unittest.TestCase):
             self.assertGreater(made["load_before"], 0)
             self.assertGreaterEqual(made["load_after"], made["load_before"])
             self.assertNotIn("node.left", [e["event"] for e in self.events(f)])
+
+    def test_a_node_that_gets_another_name(self):
+        with Sm(*TREE) as f:
+            f.daemon("--event_file", f.directory / "events")
+            for was, name in (("host0009 HCA-1", "one"), ("one", "two")):
+                f.ctl("node", "describe", was, name)
+                self.assertTrue(wait_until(lambda: any(e["event"] == "node.renamed" and e["now"] == name
+                                                       for e in self.events(f)), 20), self.events(f))
+
+    def test_loads_are_routes_however_fast_the_links_are(self):
+        with Sm(*TREE) as f:
+            f.ctl("device", "leaf-002", "5", "runs_at=FDR")
+            for engine in ("minhop", "dfsssp"):
+                events = f.directory / engine
+                self.assertEqual(f.ibsm("-o", "-R", engine, "--event_file", events, state=engine).returncode, 0)
+                made = [json.loads(line) for line in events.read_text().splitlines() if '"routes.made"' in line]
+                verified = f.on(HOST, BIN / "ibroutes", "verify")
+                self.assertIn(f"load-max: {made[-1]['load_after']}\n", verified.stdout, engine)
 
     def test_a_start_that_changes_nothing_has_no_routes_to_tell_of(self):
         with Sm(*TREE) as f:
