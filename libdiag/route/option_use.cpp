@@ -7,8 +7,10 @@ namespace ib::route {
 namespace {
 
 constexpr OptionUse kUses[] = {
-    {"--root_guid_file", [](const Options& o) { return !o.roots.empty(); }, " updn ftree nue "},
-    {"--ids_guid_file", [](const Options& o) { return !o.ids.empty(); }, " updn dnup ftree nue "},
+    {"--root_guid_file", [](const Options& o) { return !o.roots.empty(); },
+     " updn ftree valley nue "},
+    {"--ids_guid_file", [](const Options& o) { return !o.ids.empty(); },
+     " updn dnup ftree valley nue "},
     // Tops reach one another in any case.
     {"--connect_roots", [](const Options& o) { return o.connect_roots; }, " "},
     {"--cn_guid_file", [](const Options& o) { return !o.compute_nodes.empty(); },
@@ -18,17 +20,17 @@ constexpr OptionUse kUses[] = {
     // Every host is reached by climbing and descending, wherever it hangs.
     {"--max_reverse_hops", [](const Options& o) { return o.max_reverse_hops != 0; }, " "},
     {"--ignore_guids", [](const Options& o) { return !o.ignored.empty(); },
-     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
+     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp valley file "},
     {"--hop_weights_file", [](const Options& o) { return !o.hop_weights.empty(); },
      " minhop dfp file "},
     {"--port_search_ordering_file", [](const Options& o) { return !o.port_search_order.empty(); },
-     " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp file "},
+     " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp valley file "},
     {"--scatter-ports", [](const Options& o) { return o.scatter_seed != 0; },
-     " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp file "},
+     " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp valley file "},
     {"--guid_routing_order_file", [](const Options& o) { return !o.guid_routing_order.empty(); },
-     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
+     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp valley file "},
     {"--no_host_guid_file", [](const Options& o) { return !o.no_hosts.empty(); },
-     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
+     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp valley file "},
     // Grids are looked for in any case.
     {"--do_mesh_analysis", [](const Options& o) { return o.do_mesh_analysis; }, " "},
     {"--lash_start_vl", [](const Options& o) { return o.lash_start_vl != 0; }, " lash "},

@@ -25,7 +25,7 @@ constexpr std::array kRouting = {
     number("--vls-max,--vls", "vls_max", &S::vls_max, 1, 15,
            "Data VLs that routing may use (default 8)"),
     text("-a,--root_guid_file", "root_guid_file", &S::root_guid_file, "FILE",
-         "GUIDs of the root switches: updn, ftree, nue")
+         "GUIDs of the root switches: updn, ftree, valley, nue")
         .contents_on_reload(),
     text("-u,--cn_guid_file", "cn_guid_file", &S::cn_guid_file, "FILE",
          "Port GUIDs of compute nodes: ftree, (df)sssp")
@@ -34,7 +34,7 @@ constexpr std::array kRouting = {
          "Port GUIDs of I/O nodes: ftree, (df)sssp")
         .contents_on_reload(),
     text("-m,--ids_guid_file", "ids_guid_file", &S::ids_guid_file, "FILE",
-         "Numbers that replace switch GUIDs in comparisons: updn, dnup, ftree, nue")
+         "Numbers that replace switch GUIDs in comparisons: updn, dnup, ftree, valley, nue")
         .contents_on_reload(),
     text("-i,--ignore_guids", "port_prof_ignore_file", &S::port_prof_ignore_file, "FILE",
          "Ports whose load is not counted")

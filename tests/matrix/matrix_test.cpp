@@ -37,7 +37,7 @@ constexpr Promise kPromises[] = {
     {"sssp", true, false, true, true},         {"dfsssp", true, true, false, false},
     {"lash", true, true, false, false},        {"dor", true, false, false, false},
     {"torus-2QoS", false, true, false, false}, {"nue", false, true, true, true},
-    {"dfp", false, true, false, false},
+    {"dfp", false, true, false, false},        {"valley", false, true, false, false},
 };
 const Promise* promise_of(const std::string& engine) {
   for (const Promise& p : kPromises)

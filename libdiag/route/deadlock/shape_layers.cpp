@@ -10,7 +10,7 @@
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/deadlock/layer.h"
 #include "libdiag/route/deadlock/multicast_tree.h"
-#include "libdiag/route/ways/order_exits.h"
+#include "libdiag/route/deadlock/order_exits.h"
 
 namespace ib::route {
 namespace {
@@ -21,8 +21,9 @@ constexpr std::uint8_t kNoLayer = 255;
 // More pairs than this and one in kFew that do not fit where they were: all are dealt again.
 constexpr std::size_t kFewest = 16, kFew = 20;
 // Work before it is given up: channels looked at, and so many for each pair tried in a layer.
-constexpr std::uint64_t kStepsMax = 60'000'000, kStepsPerTry = 8;
-constexpr std::size_t kTrees = 64;  // of multicast, from different roots
+constexpr std::uint64_t kStepsMax = 20'000'000, kStepsPerTry = 8;
+constexpr std::size_t kMostToLead = 64;  // pairs of hosts: with more it is given up
+constexpr std::size_t kTrees = 64;       // of multicast, from different roots
 
 constexpr unsigned kRounds = 3;  // in which pairs that fit no layer get other ways
 
@@ -36,6 +37,8 @@ constexpr std::array<unsigned, 3> kHolds = {
     static_cast<std::uint8_t>(~kNotBySingleTops),
     kNotBySingleTops | bit(PathShape::Down) | bit(PathShape::Up) | bit(PathShape::DownUp),
     static_cast<std::uint8_t>(~bit(PathShape::Other))};
+
+using ClassLayers = std::array<std::uint8_t, kHolds.size()>;
 
 /// Something for every ordered pair of switches; those to one target lie together.
 class Matrix {
@@ -76,7 +79,7 @@ class ByShape {
       if (!layers) layers = deal(false);
       layers->longer_ways = round != 0;
       if (homeless_.empty()) return *std::move(layers);
-      if (round == kRounds) {
+      if (round == kRounds || homeless_.size() > kMostToLead) {
         layers->needed = layers_max_ + 1;
         layers->crossing = homeless_.front().a;
         return *std::move(layers);
@@ -225,13 +228,13 @@ class ByShape {
   }
 
   /// The first layers are those of the classes that have pairs.
-  std::array<std::uint8_t, kHolds.size()> layers_of_classes() const {
+  ClassLayers layers_of_classes() const {
     std::array<bool, kHolds.size()> has{};
     has[0] = true;
     for_each_pair([&](SwitchIndex a, SwitchIndex b, bool) {
       if (const std::uint8_t of = shape_class(a, b); of != kNoLayer) has[of] = true;
     });
-    std::array<std::uint8_t, kHolds.size()> layers{};
+    ClassLayers layers{};
     std::uint8_t count = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       layers[i] = has[i] && count < layers_max_ ? count : kNoLayer;
@@ -264,10 +267,14 @@ class ByShape {
       ++pairs;
     });
     auto filled = dependencies(count);
-    if (const std::size_t out = take_out_cyclic(filled, loose); out != 0) {
-      if (as_before && out > kFewest + pairs / kFew) return std::nullopt;
-      filled = dependencies(count);
+    std::size_t out = 0;
+    // First those that the layer is not for: without them there may be no cycle.
+    for (const bool all : {false, true}) {
+      const std::size_t now = take_out_cyclic(filled, of_class, all, loose);
+      if (now != 0) filled = dependencies(count);
+      out += now;
     }
+    if (as_before && out > kFewest + pairs / kFew) return std::nullopt;
     layers_.clear();
     for (const Dependencies& layer : filled) layers_.emplace_back(turns_, layer, layer.order());
     Layers result;
@@ -314,8 +321,9 @@ class ByShape {
     return result;
   }
 
-  /// Pairs with a turn on a cycle of their layer lose it. How many.
-  std::size_t take_out_cyclic(const std::vector<Dependencies>& filled, std::vector<Loose>& loose) {
+  /// Pairs with a turn on a cycle of their layer lose it, all or those of another class. How many.
+  std::size_t take_out_cyclic(const std::vector<Dependencies>& filled, const ClassLayers& of_class,
+                              bool all, std::vector<Loose>& loose) {
     const std::size_t before = loose.size();
     struct Counts : Room {
       std::vector<std::uint8_t> on_cycles;  // by switch: turns from there on
@@ -341,6 +349,8 @@ class ByShape {
       for_each_pair([&](SwitchIndex a, SwitchIndex b, bool hosts) {
         const unsigned turns = unsigned{on_cycles.to(a)[b]} + on_cycles.to(b)[a];
         if (turns == 0) return;
+        const std::uint8_t of = shape_class(a, b);
+        if (!all && of != kNoLayer && of_class[of] == l) return;
         layer_.set_both(a, b, kNoLayer);
         loose.push_back({a, b, hosts, turns, l});
       });
@@ -366,6 +376,7 @@ class ByShape {
       const std::uint8_t layer = steps <= kStepsMax ? place(turns, pair.wished, steps) : kNoLayer;
       layer_.set_both(pair.a, pair.b, layer);
       if (layer == kNoLayer && pair.hosts) homeless_.push_back(pair);
+      if (homeless_.size() > kMostToLead) return;
       if (layer == kNoLayer && !pair.hosts) ++result.switch_pairs_left_out;
     }
   }

@@ -29,20 +29,28 @@ constexpr Step kSteps[] = {
 };
 constexpr std::size_t kStepCount = std::size(kSteps);
 
-/// Where paths that need a valley turn in the same one: to switches without hosts, which carry no
-/// load, and if asked for to those at the bottom, which need one only where something is missing.
-std::uint64_t turn_alike(const fabric::CompactGraph& graph, const UpDownOrder& order,
-                         std::span<const SwitchIndex> targets, Valleys valleys) {
-  std::uint64_t alike = 0;
+/// Targets of a batch, a bit each.
+struct Special {
+  std::uint64_t free{};   // all least hops will do where a valley is needed
+  std::uint64_t alike{};  // all who need a valley turn in the same one
+};
+
+/// To switches at the bottom valleys are needed only where something is missing, and then one way
+/// back is of no shape that a layer is for. Switches without hosts carry no load.
+Special special(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                std::span<const SwitchIndex> targets, Valleys valleys) {
+  Special found;
   for (std::size_t b = 0; b < targets.size(); ++b) {
     const SwitchIndex t = targets[b];
-    const bool bottom =
-        valleys == Valleys::Few && std::ranges::all_of(graph.arcs(t), [&](const fabric::Arc& arc) {
-          return order.is_up(t, arc.to);
-        });
-    if (bottom || graph.attached()[t] == 0) alike |= std::uint64_t{1} << b;
+    const std::uint64_t bit = std::uint64_t{1} << b;
+    const bool bottom = std::ranges::all_of(
+        graph.arcs(t), [&](const fabric::Arc& arc) { return order.is_up(t, arc.to); });
+    if (graph.attached()[t] == 0 || (bottom && valleys == Valleys::Few))
+      found.alike |= bit;
+    else if (bottom)
+      found.free |= bit;
   }
-  return alike;
+  return found;
 }
 
 /// Of one switch: the targets of a batch, a bit each, that each of kSteps onto it allows.
@@ -114,7 +122,7 @@ PathShape after_step(bool up, PathShape rest) {
 tables::LeastHops valley_hops(const fabric::CompactGraph& graph, const TreeOrders& orders,
                               std::span<const SwitchIndex> targets, Valleys valleys) {
   tables::LeastHops hops = tables::least_hops(graph, targets);
-  const std::uint64_t alike = turn_alike(graph, orders.levels, targets, valleys);
+  const auto [free, alike] = special(graph, orders.levels, targets, valleys);
   std::vector<Admitted> admitted(graph.switch_count(), Admitted{});
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
     admit(admitted[s], PathShape::Empty, hops.at[0][s]);
@@ -124,11 +132,13 @@ tables::LeastHops valley_hops(const fabric::CompactGraph& graph, const TreeOrder
       const auto arcs = graph.arcs(s);
       Chooser chooser(orders, s, arcs, {hops.arcs.data() + graph.arc_index(s, 0), arcs.size()});
       for (std::size_t i = 0; i < kStepCount && open != 0; ++i) {
+        const Step& step = kSteps[i];
+        const bool valley = step.gives > PathShape::UpDown;
+        if (valley) open &= ~free;
         const std::uint64_t found =
-            chooser.keep(kSteps[i].up, open, [&](SwitchIndex next) { return admitted[next][i]; });
-        admit(admitted[s], kSteps[i].gives, found);
-        if (kSteps[i].gives > PathShape::UpDown && (found & alike) != 0)
-          chooser.keep_highest(found & alike);
+            chooser.keep(step.up, open, [&](SwitchIndex next) { return admitted[next][i]; });
+        admit(admitted[s], step.gives, found);
+        if (valley && (found & alike) != 0) chooser.keep_highest(found & alike);
         open &= ~found;
       }
       if (open != 0) chooser.keep(false, open, [](SwitchIndex) { return ~std::uint64_t{0}; });

@@ -39,7 +39,7 @@ struct TreeOrders {
 
 /// Which valleys paths turn in that lead to the bottom of a tree, where something is missing.
 enum class Valleys {
-  All,  // loads are as even as can be
+  All,  // loads are as even as with all least hops
   Few,  // as many paths as possible turn in the same one, and need fewer layers
 };
 

@@ -69,6 +69,28 @@ TEST(Dependencies, NameACycle) {
   EXPECT_EQ(graph_of_ring.order().size(), 5U);  // the other direction still turns
 }
 
+TEST(Dependencies, KnotsAreWhatLeadsToEachOther) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    fabric::GenerateCommon common;
+    common.seed = seed;
+    const auto fabric = fabric::generate(fabric::RandomGraph{12, 20, 1}, common).value();
+    const fabric::CompactGraph graph(fabric);
+    const Channels channels(graph);
+    Dependencies some(channels);
+    std::mt19937_64 random(seed);
+    for (const auto& [a, b] : all_turns(channels))
+      if (random() % 5 < 2) some.insert(a, b);
+    const auto knots = some.knots();
+    ASSERT_EQ(knots.size(), channels.size());
+    for (Channel a = 0; a < channels.size(); ++a)
+      for (Channel b = 0; b < channels.size(); ++b) {
+        if (a == b) continue;
+        const bool together = leads_to(some, a, b) && leads_to(some, b, a);
+        EXPECT_EQ(knots[a] != kNoChannel && knots[a] == knots[b], together) << a << ' ' << b;
+      }
+  }
+}
+
 TEST(AcyclicDependencies, RefuseExactlyWhatClosesACycle) {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     fabric::GenerateCommon common;

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
+#include <string>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/topology_builder.h"
 #include "libdiag/route/choose/choose.h"
 
 namespace ib::route {
@@ -15,16 +18,41 @@ using fabric::CompactGraph;
 using fabric::Fabric;
 using fabric::SwitchIndex;
 
+/// Three levels, some hosts in the middle and at the top, a cable missing.
+Fabric tree_with_hosts_above_leaves() {
+  fabric::TopologyBuilder b({});
+  std::array<fabric::TopologyBuilder::Id, 4> cores{};
+  for (unsigned c = 0; c < 4; ++c) cores[c] = b.add_switch("core" + std::to_string(c), 16);
+  b.attach_hosts(cores[3], 2);
+  for (unsigned pod = 0; pod < 3; ++pod) {
+    std::array<fabric::TopologyBuilder::Id, 2> spines{};
+    for (unsigned s = 0; s < 2; ++s) {
+      spines[s] = b.add_switch("spine" + std::to_string(2 * pod + s), 16);
+      for (unsigned c = 0; c < 2; ++c) b.connect(spines[s], cores[2 * s + c]);
+    }
+    if (pod != 2) b.attach_hosts(spines[0], 2);
+    for (unsigned l = 0; l < 3; ++l) {
+      const auto leaf = b.add_switch("leaf" + std::to_string(3 * pod + l), 16);
+      for (unsigned s = 0; s < 2; ++s)
+        if (pod + l + s != 0) b.connect(leaf, spines[s]);
+      b.attach_hosts(leaf, 3);
+    }
+  }
+  return b.finish().value();
+}
+
 std::vector<Fabric> fabrics_of_some_kinds() {
   fabric::GenerateCommon damaged;
   damaged.missing_links_percent = 10;
   fabric::FatTree tree;
   tree.radix = 6;
   tree.levels = 3;
-  return {fabric::generate(tree).value(), fabric::generate(tree, damaged).value(),
+  return {fabric::generate(tree).value(),
+          fabric::generate(tree, damaged).value(),
           fabric::generate(fabric::Grid{{5, 5}, true, 4, 2}).value(),
           fabric::generate(fabric::RandomGraph{20, 50, 3}).value(),
-          fabric::generate(fabric::DragonflyPlus{}).value()};
+          fabric::generate(fabric::DragonflyPlus{}).value(),
+          tree_with_hosts_above_leaves()};
 }
 
 /// Everything an option may say, said about all of the fabric.

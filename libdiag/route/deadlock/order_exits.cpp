@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/ways/order_exits.h"
+#include "libdiag/route/deadlock/order_exits.h"
 
 #include <algorithm>
 #include <vector>
