@@ -162,7 +162,6 @@ struct SubnetManager::Impl {
         m_keys(options.m_keys),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
         trap_look(kOwnerTrapLook, options.trap_pause) {
-    inputs.reregister_pending = options.ports_to_ask;
   }
 
   void log(LogLevel level, std::string topic, std::string message) {

@@ -13,6 +13,9 @@ PlanInputs::PlanInputs(const store::Contents& contents, bool registrations_lost,
 
 void PlanInputs::recall(const store::Contents& contents) {
   sa_state_lost = sa_state_lost || contents.lids.empty();
+  ClientsToAsk due = clients_to_ask(contents);
+  sa_state_lost = sa_state_lost || due.all;
+  reregister_pending = std::move(due.ports);
   vls_ = contents.vls;
   routes_made_ = plan::decode(contents.routes);
   routes_stored_ = contents.routes;

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "sm/core/clients_to_ask.h"
 #include "sm/plan/plan.h"
 #include "sm/store/store.h"
 

@@ -67,8 +67,6 @@ struct Options {
   /// The store lost some of what clients registered: after the first sweep all are asked to
   /// register again.
   bool registrations_lost{false};
-  /// Ports to be asked likewise.
-  std::set<ib::Guid> ports_to_ask;
   /// While it is not master, the subnet is swept this often all the same, for managers that only
   /// read; nothing is set, and nothing is decided by it.
   std::optional<ib::Duration> watch_every;

@@ -21,7 +21,9 @@ bool matters(SmState own, SmState other) {
 
 }  // namespace
 
-std::string Consistency::posting(SmState state) { return text_of({host_, state, ++turn_, own_}); }
+std::string Consistency::posting(SmState state, bool behind) {
+  return text_of({host_, state, ++turn_, own_, behind});
+}
 
 std::vector<Consistency::News> Consistency::on_postings(SmState state,
                                                         std::span<const store::Posting> postings) {

@@ -38,8 +38,8 @@ class Consistency {
   explicit Consistency(std::string host) : host_(std::move(host)) {}
 
   void set_fingerprint(Fingerprint fingerprint) { own_ = std::move(fingerprint); }
-  /// To be posted now.
-  std::string posting(ib::wire::SmState state);
+  /// To be posted now. `behind`: clients are answered what is not in the store yet.
+  std::string posting(ib::wire::SmState state, bool behind = false);
   /// What others have posted.
   std::vector<News> on_postings(ib::wire::SmState state, std::span<const store::Posting> postings);
   /// The board cannot be reached; what was known stays. A line, once.

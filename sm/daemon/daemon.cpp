@@ -145,7 +145,7 @@ bool Daemon::listen(Instant now) {
     manager_->set_aliases(now, std::move(news->aliases), news->revision);
   while (const int signal = signals_.next()) {
     if (signal == SIGHUP) {
-      reload();
+      reload(Rereads::AllOrNothing);
       manager_->sweep_now(now, core::Reason::Operator);
     } else if (signal == SIGUSR1) {
       if (auto reopened = log_.reopen(); !reopened)

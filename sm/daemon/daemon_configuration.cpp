@@ -10,7 +10,10 @@ using ib::Instant;
 void Daemon::compare(Instant now) {
   const auto state = manager_->mastership().state();
   std::vector<ib::LogEvent> lines;
-  const auto news = comparison_->serve(now, state, lines);
+  for (const auto& [guid, other] : manager_->mastership().others().all())
+    if (other.info.sm_state == ib::wire::SmState::Master && other.active != Instant{0})
+      comparison_->doubt().on_master_heard(to_string(guid), other.active);
+  const auto news = comparison_->serve(now, state, store_->is_behind(), lines);
   for (const ib::LogEvent& line : lines) log_.write(line);
   events_->on_differences(news);
   if (apart_ && !is_master_elsewhere()) {
@@ -46,8 +49,8 @@ void Daemon::recall() {
     store_->post_take(manager_->found_ports());
 }
 
-void Daemon::reload() {
-  auto fresh = read_again_();
+void Daemon::reload(Rereads how) {
+  auto fresh = how == Rereads::AsAtAStart ? begin_again_() : read_again_();
   if (fresh) {
     auto kept = with_kept_keys(fresh->partitions, fresh->partition_files, kept_keys_, added_keys());
     if (kept)
@@ -63,8 +66,12 @@ void Daemon::reload() {
                fresh.error().message + "\nwhat was in force stays in force, all of it");
   }
   latest_ = *fresh;
-  events_->on_configuration({});
-  if (!std::exchange(trouble_, {}).empty())
+  latest_->read_again = read_again_;  // of a port that it moves to
+  latest_->begin_again = begin_again_;
+  const bool was_in_trouble = !trouble_.empty();
+  tell_stand_ins(fresh->file_troubles);
+  events_->on_configuration(trouble_);
+  if (was_in_trouble && trouble_.empty())
     say(ib::LogLevel::Info, "config", "the configuration is in order again");
   for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
   configuration_ = fresh->configuration;
@@ -76,7 +83,7 @@ void Daemon::reload() {
     manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
   take_partitions(fresh->partitions.policy);
   manager_->set_partitions(partitions_);
-  keep_keys(fresh->partitions);
+  if (!fresh->stands_in_for(kPartitionFile)) keep_keys(fresh->partitions);
   keep_files(fresh->good_files);
   manager_->set_rates(fresh->core.plan.rates);
   tell_dropped_levels(manager_->snapshot());
@@ -105,7 +112,10 @@ void Daemon::on_taken(Instant now, ib::Result<store::Contents> taken) {
   const bool partitions_change = members != added_members_ || keys != kept_keys_;
   added_members_ = std::move(members);
   kept_keys_ = std::move(keys);
-  if (partitions_change) reload();
+  // A copy that stands in is of what was in force when it was read; the master before us may have
+  // had another one since.
+  if (partitions_change || !in_force().file_troubles.empty()) reload(Rereads::AsAtAStart);
+  clients_->take(*contents);
   lids_ = StoreRetry([this](store::Batch batch) { return store_->commit(std::move(batch)); });
   store::Batch lids;
   lids.forget_lids = true;
@@ -119,7 +129,19 @@ void Daemon::on_taken(Instant now, ib::Result<store::Contents> taken) {
     ours.restore(*contents);
     events_->know(*contents);
   });
+  ask_after_doubt(now);
   manager_->on_recalled(now, *contents);
+}
+
+/// Once for each time that it becomes master.
+void Daemon::ask_after_doubt(Instant now) {
+  const std::string why = comparison_ ? comparison_->doubt().take() : std::string();
+  if (why.empty()) return;
+  say(ib::LogLevel::Warning, "store",
+      "what the master before this one answered may not all be in the store, since " + why +
+          ": all clients are asked to register again, and members that were added to partitions "
+          "may be missing");
+  manager_->on_registrations_lost(now);
 }
 
 void Daemon::take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file) {
@@ -143,10 +165,23 @@ void Daemon::keep_keys(const ReadPartitions& partitions) {
 }
 
 void Daemon::keep_files(std::span<const GoodFile> files) {
-  for (const GoodFile& file : files)
+  std::vector<store::PolicyCopy> copies;
+  for (const GoodFile& file : files) {
     if (const auto kept = keep_good(file, options_.state_dir); !kept)
       say(ib::LogLevel::Error, file.kind->topic,
           kept.error().message + ": a start with a broken " + file.path + " would end at once");
+    copies.push_back(policy_copy(file, options_.state_dir));
+  }
+  store_->post_policy(std::move(copies));
+}
+
+void Daemon::tell_stand_ins(const std::vector<FileTrouble>& files) {
+  trouble_.clear();
+  for (const FileTrouble& file : files) {
+    if (files != stand_ins_) say(ib::LogLevel::Error, file.kind->topic, file.message);
+    trouble_ += (trouble_.empty() ? "" : "; ") + first_line(file.message) + ": " + file.stand_in;
+  }
+  stand_ins_ = files;
 }
 
 std::set<std::uint16_t> Daemon::added_keys() const {

@@ -19,7 +19,10 @@ constexpr int kAnotherIsMaster = 5;  // exit status of --once
 }  // namespace
 
 void Daemon::commit(store::Batch batch) {
-  clients_->add(manager_->clients_to_ask());  // LIDs that are stored hide that all was lost
+  // LIDs that are stored hide that all was lost.
+  store::Batch clients = clients_->add(manager_->clients_to_ask());
+  batch.clients_asked = std::move(clients.clients_asked);
+  batch.clients_to_ask = std::move(clients.clients_to_ask);
   lid_backup_->take(batch);
   if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
 }
@@ -36,8 +39,13 @@ void Daemon::publish(const DeviceStatePtr& device_state) {
   });
 }
 
+void Daemon::keep_clients(store::Batch batch) {
+  if (batch.empty()) return;
+  if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
+}
+
 void Daemon::publish(const SnapshotPtr& snapshot) {
-  clients_->add(manager_->clients_to_ask());  // before what they registered is dropped
+  keep_clients(clients_->add(manager_->clients_to_ask()));  // before what they have is dropped
   if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
   events_->on_snapshot(snapshot, manager_->routes_load_max());
   tell_dropped_levels(snapshot);
@@ -45,13 +53,12 @@ void Daemon::publish(const SnapshotPtr& snapshot) {
 }
 
 void Daemon::tell_dropped_levels(const SnapshotPtr& subnet) {
-  const DaemonOptions& in_force = latest_ ? *latest_ : options_;
-  auto by_hosts = subnet ? levels_dropped_by_hosts(in_force.sa.server.qos.get(), *subnet)
+  auto by_hosts = subnet ? levels_dropped_by_hosts(in_force().sa.server.qos.get(), *subnet)
                          : std::vector<policy::DroppedLevel>{};
   for (const policy::DroppedLevel& level : by_hosts)
     if (std::ranges::find(dropped_by_hosts_, level) == dropped_by_hosts_.end())
       say(ib::LogLevel::Warning, "qos", line_of(level));
-  auto all = in_force.dropped_levels;
+  auto all = in_force().dropped_levels;
   all.insert(all.end(), by_hosts.begin(), by_hosts.end());
   dropped_by_hosts_ = std::move(by_hosts);
   events_->on_dropped_levels(std::move(all));
@@ -82,7 +89,7 @@ std::optional<core::PlanResult> Daemon::plan(core::PlanJob job) {
 
 void Daemon::report(core::Report report) {
   if (end_status_) return;
-  clients_->set(manager_->clients_to_ask());
+  keep_clients(clients_->set(manager_->clients_to_ask()));
   events_->on_report(manager_->snapshot(), report);
   if (dumps_) dumps_->write(manager_->snapshot(), manager_->device_state());
   if (options_.exit_on_fatal && report.duplicate_guids > 0) {

@@ -19,7 +19,7 @@
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/announcer.h"
 #include "sm/daemon/channel.h"
-#include "sm/daemon/clients_file.h"
+#include "sm/daemon/clients_kept.h"
 #include "sm/daemon/comparison.h"
 #include "sm/daemon/console.h"
 #include "sm/daemon/console_orders.h"
@@ -78,10 +78,16 @@ class Daemon : private core::Carrier {
   bool moves_on(const std::string& why);
   bool listen(ib::Instant now);
 
-  /// The options file and all that it names: all of it is taken, or nothing.
-  void reload();
+  /// The options file and all that it names: all of it is taken, or nothing. `AsAtAStart`: copies
+  /// of policy files stand in for those that are broken.
+  enum class Rereads : std::uint8_t { AllOrNothing, AsAtAStart };
+  void reload(Rereads how);
+  /// Of policy files in whose place a copy is in force.
+  void tell_stand_ins(const std::vector<FileTrouble>& files);
+  const DaemonOptions& in_force() const { return latest_ ? *latest_ : options_; }
   /// What another one wrote while this one stood by is ours from here on.
   void on_taken(ib::Instant now, ib::Result<store::Contents> taken);
+  void ask_after_doubt(ib::Instant now);
 
   /// Those of the file, with what was added since.
   void take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file);
@@ -98,6 +104,7 @@ class Daemon : private core::Carrier {
   control::Answer change_sa(const control::Request& request);
   /// Durable first, then in force.
   control::Answer change_partitions(const control::Request& request);
+  void keep_clients(store::Batch batch);
   void keep_keys(const ReadPartitions& partitions);
   void keep_files(std::span<const GoodFile> files);
 
@@ -139,7 +146,7 @@ class Daemon : private core::Carrier {
   std::optional<MKeyFile> m_key_file_;
   std::map<ib::Guid, std::uint64_t> m_keys_of_ports_;  // as they were last time
   bool registrations_lost_{false};
-  std::optional<ClientsFile> clients_;
+  std::optional<ClientsKept> clients_;
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
   PortWatch port_watch_;
@@ -154,7 +161,9 @@ class Daemon : private core::Carrier {
   std::unique_ptr<Console> console_;  // null: there is none
   config::Configuration configuration_{options_.configuration};
   std::function<ib::Result<DaemonOptions>()> read_again_{options_.read_again};
+  std::function<ib::Result<DaemonOptions>()> begin_again_{options_.begin_again};
   PathRules path_rules_{path_rules_of(options_)};  // in force
+  std::vector<FileTrouble> stand_ins_;  // that were told
   std::string trouble_;  // why the configuration in force is not that of the files; empty: it is
   std::unique_ptr<core::SubnetManager> manager_;
   sa::Options sa_options_;  // as at the start

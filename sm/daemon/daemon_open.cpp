@@ -77,17 +77,10 @@ ib::Result<void> Daemon::open() {
   if (!partitions) return tl::unexpected<ib::Error>(std::move(partitions.error()));
   take_partitions(partitions->policy);
   // What was generated for the copy of a broken file is not what the file will say.
-  const auto is_partitions = [](const FileTrouble& file) { return file.kind == &kPartitionFile; };
-  if (std::ranges::none_of(options_.file_troubles, is_partitions)) keep_keys(*partitions);
+  if (!options_.stands_in_for(kPartitionFile)) keep_keys(*partitions);
   keep_files(options_.good_files);
-  for (const FileTrouble& file : options_.file_troubles) {
-    say(ib::LogLevel::Error, file.kind->topic, file.message);
-    trouble_ += (trouble_.empty() ? "" : "; ") + first_line(file.message);
-  }
-  if (!trouble_.empty()) {
-    trouble_ += ": the last copy that could be used is in force";
-    events_->on_configuration(trouble_);
-  }
+  tell_stand_ins(options_.file_troubles);
+  if (!trouble_.empty()) events_->on_configuration(trouble_);
 
   make_manager(*contents);
   if (auto made = make_sa(*contents, gsi->kernel_rmpp); !made) return made;
@@ -105,7 +98,6 @@ void Daemon::make_manager(const store::Contents& contents) {
   core.plan.partitions = partitions_;
   core.m_keys.of_ports = std::move(m_keys_of_ports_);
   core.registrations_lost = registrations_lost_;
-  core.ports_to_ask = clients_->due().ports;
   if (const std::uint32_t most = smi_.port->window_max(); most != 0)
     core.transactor.window = std::min(core.transactor.window, most);
   manager_ = std::make_unique<core::SubnetManager>(std::move(core), contents);
@@ -162,9 +154,13 @@ ib::Result<store::Contents> Daemon::open_store(const std::string& dump) {
                 etcd ? "the store on etcd is empty" : options_.state_dir + "/ibsm.db is gone"),
         std::back_inserter(lines));
   for (const ib::LogEvent& line : lines) log_.write(line);
-  clients_.emplace(options_.state_dir);
-  registrations_lost_ = opened->found == store::Found::Part || clients_->due().all;
-  if (registrations_lost_) clients_->add({true, {}});
+  clients_.emplace(contents);
+  registrations_lost_ = opened->found == store::Found::Part;
+  // Where it cannot be stored, nothing can, and that is said.
+  if (registrations_lost_) {
+    const store::Batch all = clients_->add({true, {}});
+    if (!all.empty() && opened->store->commit(all)) store::apply(all, contents);
+  }
   store_.emplace(std::move(opened->store), [this](const ib::LogEvent& line) { log_.write(line); });
   lid_backup_.emplace(options_.state_dir + "/" + kLidsName, contents.lids);
   m_key_file_.emplace(options_.state_dir);

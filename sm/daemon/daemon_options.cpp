@@ -21,6 +21,7 @@
 #include "sm/daemon/options.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/qos_options.h"
+#include "sm/daemon/shared_copies.h"
 
 namespace sm::daemon {
 namespace {
@@ -182,14 +183,15 @@ plan::Enforcement enforcement(const Settings& s) {
 }
 
 /// Without a file everybody is a full member. Whoever had one is told what became of it.
-void say_partitions_are_gone(const std::string& state_dir, DaemonOptions& to) {
-  const auto before = last_good(kPartitionFile, state_dir);
+void say_partitions_are_gone(const PolicyFiles& files, DaemonOptions& to) {
+  std::string trouble;  // it is said when the store is opened
+  const auto before = files.kept(kPartitionFile, trouble);
   if (!before) return;
   to.warnings.push_back(
-      "partitions: no partition file is there or named, and that of " + before->of +
-      " was in force before: everybody is a full member of the default partition now; put it back, "
-      "or remove " +
-      copy_path(kPartitionFile, state_dir) + " where this is meant");
+      fmt::format("partitions: no partition file is there or named, and that of {} was in force "
+                  "before{}: everybody is a full member of the default partition now; put it back, "
+                  "or remove {} where this is meant",
+                  before->of, before->host.empty() ? "" : " on " + before->host, before->place));
 }
 
 /// Those that partitions and rate limits may name.
@@ -223,7 +225,7 @@ ib::Result<void> take_partitions(const Configuration& configuration, const Setti
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   to.partitions = *std::move(read);
   to.core.plan.partitions = to.partitions.policy;
-  if (files.file.empty()) say_partitions_are_gone(s.state_dir, to);
+  if (files.file.empty()) say_partitions_are_gone(policy_files, to);
   for (const std::string& line : to.partitions.warnings) to.warnings.push_back(line);
   for (const std::string& line : to.partitions.notes) to.notes.push_back(line);
   return {};
@@ -422,7 +424,7 @@ ib::Result<void> check_etcd(const Settings& s) {
 
 }  // namespace
 
-ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
+ib::Result<DaemonOptions> daemon_options(const Configuration& configuration, StandIns stand_ins) {
   Settings s = configuration.settings;
   forget_absent_defaults(configuration, s);
   if (auto etcd = check_etcd(s); !etcd) return tl::unexpected<ib::Error>(std::move(etcd.error()));
@@ -461,7 +463,9 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.state_dir = s.state_dir;
 
   Files read;
-  PolicyFiles files(s.state_dir);
+  std::optional<SharedCopies> shared;
+  if (o.registry.etcd && stand_ins == StandIns::OfTheStore) shared.emplace(*o.registry.etcd);
+  PolicyFiles files(s.state_dir, shared ? &*shared : nullptr);
   read.take(take_routing(s, o));
   read.take(read_prefix_routes(o.sa, files), o.sa.server.policy.prefix_routes);
   read.take(read_node_names(s.node_name_map_name, files), o.core.node_names);

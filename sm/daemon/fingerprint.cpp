@@ -27,12 +27,6 @@ std::uint64_t sum_of(std::string_view text) {
   return sum.value();
 }
 
-/// "partitions.conf" of "partitions.conf.last".
-std::string name_of(const PolicyFile& kind) {
-  const std::string_view copy = kind.copy;
-  return std::string(copy.substr(0, copy.rfind('.')));
-}
-
 /// As we write them ourselves; what goes to the log is printable.
 bool is_word(std::string_view text) {
   constexpr std::size_t kMost = 64;
@@ -60,6 +54,8 @@ bool read_head(std::string_view line, Notice& to) {
       to.state = static_cast<ib::wire::SmState>(number);
     } else if (name == "turn" && !take_number(value, 10, to.turn)) {
       return false;
+    } else if (name == "behind") {
+      to.behind = value == "1";
     }
   }
   return !to.host.empty();
@@ -108,8 +104,9 @@ std::vector<std::string> differences(const Fingerprint& a, const Fingerprint& b)
 }
 
 std::string text_of(const Notice& notice) {
-  std::string text = fmt::format("{} host={} state={} turn={}\n", kVersion, notice.host,
-                                 static_cast<unsigned>(notice.state), notice.turn);
+  std::string text = fmt::format("{} host={} state={} turn={}{}\n", kVersion, notice.host,
+                                 static_cast<unsigned>(notice.state), notice.turn,
+                                 notice.behind ? " behind=1" : "");
   for (const auto& [name, sum] : notice.fingerprint) text += fmt::format("{} {:016x}\n", name, sum);
   return text;
 }

@@ -34,10 +34,11 @@ struct Notice {
   ib::wire::SmState state{};
   std::uint64_t turn{};  // another one each time
   Fingerprint fingerprint;
+  bool behind{false};  // it answers clients what is not in the store yet
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
-///   ibkit-manager=1 host=head1 state=3 turn=17
+///   ibkit-manager=1 host=head1 state=3 turn=17       and behind=1 where it is
 ///   routing_engine 0123456789abcdef
 std::string text_of(const Notice& notice);
 /// Malformed: it is none. Unavailable: a newer release wrote it.

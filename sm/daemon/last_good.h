@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The last text of each of the operator's policy files that could be used. It is kept in the state
 // directory, with the path that it was read from, and stands in for that file, and for no other, at
-// a start that finds it broken.
+// a start that finds it broken. Where subnet managers share a store, what the master last had in
+// force is kept there (policy_copy.h), and stands in before that: a host's own copy may be older.
 #pragma once
 
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "libdiag/base/result.h"
 #include "sm/daemon/operator_file.h"
+#include "sm/store/policy_copy.h"
 
 namespace sm::daemon {
 
@@ -28,6 +30,9 @@ inline constexpr PolicyFile kRatesFile{"qos", "enhanced-qos-policy.conf.last"};
 inline constexpr PolicyFile kPrefixRoutesFile{"sa", "prefix-routes.conf.last"};
 inline constexpr PolicyFile kNodeNamesFile{"names", "ib-node-name-map.last"};
 
+/// "partitions.conf" of "partitions.conf.last".
+std::string name_of(const PolicyFile& kind);
+
 struct LastGood {
   std::string text;
   std::string of;  // the file that it is a copy of
@@ -39,10 +44,12 @@ struct GoodFile {
   std::string path, text;
 };
 
-/// A file that cannot be used and whose last good copy is in force.
+/// A file that cannot be used, in whose place a copy is in force.
 struct FileTrouble {
   const PolicyFile* kind{};
-  std::string message;  // every mistake with its place, a line each
+  std::string message;   // every mistake with its place, a line each; then what is in force
+  std::string stand_in;  // "the last copy that could be used is in force"
+  friend bool operator==(const FileTrouble&, const FileTrouble&) = default;
 };
 
 /// Nothing: there is no whole copy. An older one never stands in: it may have members that were
@@ -50,15 +57,19 @@ struct FileTrouble {
 std::optional<LastGood> last_good(const PolicyFile& kind, const std::string& state_dir);
 /// Precondition: the state directory is there.
 ib::Result<void> keep_good(const GoodFile& file, const std::string& state_dir);
+/// That of this host, for others.
+store::PolicyCopy policy_copy(const GoodFile& file, const std::string& state_dir);
 std::string copy_path(const PolicyFile& kind, const std::string& state_dir);
 
 /// Reads the policy files of one start or reload.
 class PolicyFiles {
  public:
-  explicit PolicyFiles(std::string state_dir) : state_dir_(std::move(state_dir)) {}
+  /// `shared` outlives it; null: copies are in the state directory alone.
+  explicit PolicyFiles(std::string state_dir, store::PolicyCopies* shared = nullptr)
+      : state_dir_(std::move(state_dir)), shared_(shared) {}
 
   /// What `use(text, name)` makes of the file; where that is an error, or the file cannot be read,
-  /// of its last good copy. Without one the error is that of the file.
+  /// of the copy that stands in. Without one the error is that of the file.
   template <class Use>
   auto read(const PolicyFile& kind, const std::string& path, Use use)
       -> std::invoke_result_t<Use, const std::string&, const std::string&> {
@@ -69,13 +80,26 @@ class PolicyFiles {
       know_good(kind, path, *text);
       return out;
     }
-    const auto copy = last_good_of(kind, path, out.error());
+    const auto copy = stand_in(kind, path, out.error());
     if (!copy) return out;
-    Out stand_in = use(*copy, copy_path(kind, state_dir_));
-    if (!stand_in) return out;
-    know_trouble(kind, path, out.error().message);
-    return stand_in;
+    Out instead = use(copy->text, copy->name());
+    if (!instead) return out;
+    know_trouble(kind, out.error().message, *copy);
+    return instead;
   }
+
+  /// What was in force last.
+  struct StandIn {
+    std::string text;
+    std::string of;                   // the file that it is a copy of
+    std::string host;                 // the other host whose file that is; empty: this one's
+    std::string place;                // where the copy is
+    std::string name() const;         // what messages call it
+    std::string description() const;  // "the last copy of FILE that could be used is in force"
+    std::string brief() const;        // likewise, where the file is named already
+  };
+  /// Nothing: nobody knows of any. `trouble` says why what others had cannot be read.
+  std::optional<StandIn> kept(const PolicyFile& kind, std::string& trouble) const;
 
   const std::string& state_dir() const { return state_dir_; }
   std::vector<GoodFile> take_good() { return std::move(good_); }
@@ -83,12 +107,13 @@ class PolicyFiles {
 
  private:
   void know_good(const PolicyFile& kind, const std::string& path, const std::string& text);
-  void know_trouble(const PolicyFile& kind, const std::string& path, const std::string& why);
-  /// The copy, where it is one of this file; if it is one of another, `error` says so.
-  std::optional<std::string> last_good_of(const PolicyFile& kind, const std::string& path,
-                                          ib::Error& error) const;
+  void know_trouble(const PolicyFile& kind, const std::string& why, const StandIn& copy);
+  /// The copy that stands in for this file; where one does not, `error` says so.
+  std::optional<StandIn> stand_in(const PolicyFile& kind, const std::string& path,
+                                  ib::Error& error) const;
 
   std::string state_dir_;
+  store::PolicyCopies* shared_;
   std::vector<GoodFile> good_;         // each kind once
   std::vector<FileTrouble> troubles_;  // likewise
 };

@@ -72,7 +72,7 @@ ib::Result<void> write_file(const std::string& path, const std::string& text) {
                   "cannot write the options to " + path + ": " + std::strerror(errno));
 }
 
-/// DaemonOptions::read_again.
+/// DaemonOptions::read_again, and begin_again.
 class Rereading {
  public:
   Rereading(Configuration running, config::CommandWords words, std::string file, DefaultPaths paths)
@@ -81,7 +81,21 @@ class Rereading {
         file_(std::move(file)),
         paths_(std::move(paths)) {}
 
-  ib::Result<DaemonOptions> operator()() {
+  ib::Result<DaemonOptions> read_again() {
+    auto options = read(StandIns::OfThisHost);
+    if (options && !options->trouble().empty())
+      return ib::fail(ib::ErrorKind::Usage, options->trouble());
+    if (options) running_ = options->configuration;
+    return options;
+  }
+  ib::Result<DaemonOptions> begin_again() {
+    auto options = read(StandIns::OfTheStore);
+    if (options) running_ = options->configuration;
+    return options;
+  }
+
+ private:
+  ib::Result<DaemonOptions> read(StandIns stand_ins) const {
     Configuration fresh;
     std::vector<std::string> warnings;
     if (!file_.empty())
@@ -90,18 +104,13 @@ class Rereading {
     words_.apply(fresh);
     fill_in(paths_, fresh.settings);
     config::Reloaded reloaded = config::reloaded(running_, std::move(fresh));
-    auto options = daemon_options(reloaded.configuration);
+    auto options = daemon_options(reloaded.configuration, stand_ins);
     if (!options) return options;
-    if (const std::string trouble = options->trouble(); !trouble.empty())
-      return ib::fail(ib::ErrorKind::Usage, trouble);
     for (const std::string& key : reloaded.waiting)
       warnings.push_back(key + ": the new value takes a restart of ibsm");
     options->warnings.insert(options->warnings.begin(), warnings.begin(), warnings.end());
-    running_ = std::move(reloaded.configuration);
     return options;
   }
-
- private:
   ib::Result<void> read_into(Configuration& fresh, std::vector<std::string>& warnings) const {
     const auto text = ib::fabric::read_regular_file(file_, kOptionsBytesMax);
     if (!text) return tl::unexpected<ib::Error>(text.error());
@@ -286,12 +295,14 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
     if (!written) return ib::cli::complain(kProgram, written.error());
     if (leave) return ib::cli::kExitGood;
   }
-  auto options = daemon_options(configuration);
+  auto options = daemon_options(configuration, StandIns::OfTheStore);
   if (!options) return refuse(options.error());
   options->dry_run = asked.dry_run;
   options->json = asked.json;
   options->version = std::string(kProgram) + ' ' + version;
-  options->read_again = Rereading(std::move(configuration), words, file, paths);
+  const auto files = std::make_shared<Rereading>(std::move(configuration), words, file, paths);
+  options->read_again = [files] { return files->read_again(); };
+  options->begin_again = [files] { return files->begin_again(); };
   return *std::move(options);
 }
 

@@ -2,6 +2,7 @@
 // ibsm's command line: letters and names as opensm has them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -67,7 +68,13 @@ struct DaemonOptions {
   /// Reads the options file and all files again, for SIGHUP. An error has everything that is wrong,
   /// and changes nothing for the next call. Options that take a restart are as before.
   std::function<ib::Result<DaemonOptions>()> read_again;
+  /// Likewise as at a start: in the place of a broken policy file a copy counts.
+  std::function<ib::Result<DaemonOptions>()> begin_again;
 
+  /// A copy is in force in the place of the file.
+  bool stands_in_for(const PolicyFile& kind) const {
+    return std::ranges::find(file_troubles, &kind, &FileTrouble::kind) != file_troubles.end();
+  }
   /// What is wrong with files in whose place their last good copies count; empty: nothing.
   std::string trouble() const {
     std::string out;
@@ -76,9 +83,16 @@ struct DaemonOptions {
   }
 };
 
+/// Which copies stand in for policy files that are broken.
+enum class StandIns {
+  OfThisHost,
+  OfTheStore,  // those that subnet managers share, too: etcd may be asked
+};
+
 /// The options as the parts of the daemon take them. Files that they name are read here; an error
 /// says what is wrong with one.
-ib::Result<DaemonOptions> daemon_options(const config::Configuration& configuration);
+ib::Result<DaemonOptions> daemon_options(const config::Configuration& configuration,
+                                         StandIns stand_ins = StandIns::OfThisHost);
 
 /// `ibsm --explain-policy`.
 struct ExplainCommand {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
 
 namespace sm::daemon {
@@ -14,6 +15,13 @@ std::optional<ib::LogEvent> StoreRetry::commit(ib::Instant now, store::Batch lid
   }
   if (lids.vls) unwritten_.vls = lids.vls;
   if (lids.routes) unwritten_.routes = std::move(lids.routes);
+  for (const auto& [from, to, other] :
+       {std::tuple(&lids.clients_asked, &unwritten_.clients_asked, &unwritten_.clients_to_ask),
+        std::tuple(&lids.clients_to_ask, &unwritten_.clients_to_ask, &unwritten_.clients_asked)})
+    for (const ib::Guid guid : *from) {
+      std::erase(*other, guid);
+      to->push_back(guid);
+    }
   // Of two claims of one GUID the later counts, so the order is kept.
   std::move(lids.lids.begin(), lids.lids.end(), std::back_inserter(unwritten_.lids));
   return attempt(now);

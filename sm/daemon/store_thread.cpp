@@ -61,6 +61,13 @@ void StoreThread::post_stand_by() {
   wanted_.notify_one();
 }
 
+void StoreThread::post_policy(std::vector<store::PolicyCopy> copies) {
+  if (shared_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  orders_.push_back({What::Policy, std::nullopt, {}, nullptr, {}, std::move(copies)});
+  wanted_.notify_one();
+}
+
 std::optional<ib::Result<store::Contents>> StoreThread::next_taken() {
   const std::lock_guard lock(mutex_);
   if (taken_.empty()) {
@@ -86,6 +93,11 @@ bool StoreThread::take_lacks() {
 bool StoreThread::take_made_up() {
   const std::lock_guard lock(mutex_);
   return std::exchange(made_up_, false);
+}
+
+bool StoreThread::is_behind() {
+  const std::lock_guard lock(mutex_);
+  return behind_;
 }
 
 std::optional<StoreThread::Done> StoreThread::next_done() {
@@ -127,11 +139,18 @@ void StoreThread::run() {
       commit_later(std::move(batch), lock);
       continue;
     }
-    if (orders_.empty()) return;
+    if (orders_.empty()) return finish(lock);
     Order order = std::move(orders_.front());
     orders_.pop_front();
     carry_out(std::move(order), lock);
   }
+}
+
+void StoreThread::finish(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  while (store_->rest() == ib::Duration{0})
+    for (const ib::LogEvent& line : store_->on_time()) say_(line);
+  lock.lock();
 }
 
 void StoreThread::hear() {
@@ -139,6 +158,7 @@ void StoreThread::hear() {
   const bool is_deposed = shared_->is_deposed();
   if (is_deposed && !was_deposed_) deposed_ = true;
   was_deposed_ = is_deposed;
+  behind_ = !shared_->is_whole();
   if (shared_->take_lacks()) lacks_ = true;
   if (deposed_ || lacks_) taken_wake_.ring();
 }
@@ -161,6 +181,10 @@ void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {
     store_->stand_by();
     lock.lock();
     return hear();
+  }
+  if (order.what == What::Policy) {
+    shared_->set_policy(std::move(order.policy));
+    return lock.lock();
   }
   if (order.what == What::Apart) {
     auto kept = shared_ != nullptr ? shared_->go_apart() : store::Contents{};

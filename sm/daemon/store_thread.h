@@ -44,12 +44,16 @@ class StoreThread {
   void post_apart();
   /// Store::stand_by(), likewise.
   void post_stand_by();
+  /// SharedStore::set_policy(), likewise; nothing where others do not write the store.
+  void post_policy(std::vector<store::PolicyCopy> copies);
   /// True once after another one was found to have taken the store.
   bool take_deposed();
   /// True once after registrations were found to be missing in it, before next_taken() has it.
   bool take_lacks();
   /// True once after a take that had failed was made up for: what is kept is not what was told.
   bool take_made_up();
+  /// Clients are answered what is not in it yet, since it could not be reached or written.
+  bool is_behind();
   /// Readable when one of these has something.
   int taken_fd() const { return taken_wake_.fd(); }
   std::optional<ib::Result<store::Contents>> next_taken();
@@ -58,19 +62,22 @@ class StoreThread {
   std::optional<Done> next_done();
 
  private:
-  enum class What : std::uint8_t { Commit, Take, Apart, StandBy };
+  enum class What : std::uint8_t { Commit, Take, Apart, StandBy, Policy };
   struct Order {
     What what{What::Commit};
     std::optional<std::uint64_t> ticket;  // none: somebody waits
     store::Batch batch;
     std::optional<ib::Result<void>>* result{nullptr};
     std::vector<ib::Guid> ports{};
+    std::vector<store::PolicyCopy> policy{};
   };
   void run();
   /// What the store has found out meanwhile; with the lock.
   void hear();
   void commit_later(store::Batch batch, std::unique_lock<std::mutex>& lock);
   void carry_out(Order order, std::unique_lock<std::mutex>& lock);
+  /// Of what the store does in small steps nothing is left undone.
+  void finish(std::unique_lock<std::mutex>& lock);
   /// Until there is an order, or the end. False: meanwhile the store wants its turn.
   bool wait(std::unique_lock<std::mutex>& lock);
 
@@ -84,7 +91,7 @@ class StoreThread {
   std::deque<Done> done_;
   std::deque<ib::Result<store::Contents>> taken_;
   bool deposed_{false}, was_deposed_{false}, lacks_{false};
-  bool take_failed_{false}, made_up_{false};
+  bool take_failed_{false}, made_up_{false}, behind_{false};
   bool later_failed_{false};  // the last of later_, and that was said
   bool ending_{false};
   Wake done_wake_, taken_wake_;

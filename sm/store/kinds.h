@@ -323,10 +323,30 @@ struct CountedWindowKind : KindOf<CountedWindow, CountedWindowKey> {
   }
 };
 
+/// A row that is its key.
+struct ClientToAskKind : KindOf<ib::Guid, ib::Guid> {
+  static constexpr auto kept = &Contents::clients_to_ask;
+  static constexpr auto changed = &Batch::clients_to_ask;
+  static constexpr auto removed = &Batch::clients_asked;
+  static constexpr const char* word = "clients to ask";
+  static constexpr const char* table = "client_to_ask";
+  static constexpr const char* columns = "port_guid, sum";
+  static constexpr std::size_t keys = 1;
+
+  static Key key(const Value& v) { return v; }
+  static Value take(const Row& row) { return row.guid(0); }
+  template <class Statement>
+  static void bind_key(Statement& s, const Key& key) {
+    s.bind(key);
+  }
+  template <class Statement>
+  static void bind(Statement&, const Value&) {}
+};
+
 /// All of them, in the order in which a batch is applied. What is no list (Batch::forget_lids,
 /// vls) is not among them.
 using Kinds = std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
-                         PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind>;
+                         PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind, ClientToAskKind>;
 
 /// Calls run(kind) for each, an object of its type.
 template <class Run>

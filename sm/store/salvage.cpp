@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "sm/store/row_sum.h"
@@ -21,6 +22,7 @@ using Bytes = std::span<const std::byte>;
 /// More than any record of ours has, and less than makes SQLite spread one over pages.
 constexpr std::size_t kRecordBytesMax = 1000;
 constexpr std::uint8_t kInterior = 2, kLeaf = 10;  // pages of tables WITHOUT ROWID
+constexpr std::uint8_t kNumberedLeaf = 13;         // of one with
 
 std::size_t two_bytes(Bytes at) {
   return static_cast<std::size_t>(at[0]) << 8 | static_cast<std::size_t>(at[1]);
@@ -190,6 +192,14 @@ const Table* owner_of(Bytes page) {
   return nullptr;
 }
 
+/// What does not fit page 1 of the statements that made the tables. Its rows have numbers, which
+/// ours do not.
+bool is_of_schema(Bytes page) {
+  constexpr std::string_view kStatement = "CREATE TABLE";
+  const std::string_view text(reinterpret_cast<const char*>(page.data()), page.size());
+  return page[0] == std::byte{kNumberedLeaf} && text.find(kStatement) != std::string_view::npos;
+}
+
 /// Where a frame of the log belongs among `pages`. In one that is not whole the number may be what
 /// is damaged, or not: many a bit of the page changes the checksum as one of the number does.
 std::size_t page_of(const WalFrame& frame, const std::vector<Bytes>& pages) {
@@ -232,7 +242,7 @@ Salvaged salvage(const std::string& path) {
   Salvage salvage;
   // Page 1 is the schema's.
   for (std::size_t i = 1; i < pages.size(); ++i)
-    if (!pages[i].empty()) salvage.read(pages[i], i + 1);
+    if (!pages[i].empty() && !is_of_schema(pages[i])) salvage.read(pages[i], i + 1);
   Salvaged result = std::move(salvage).result();
   result.whole = result.whole && whole;
   return result;

@@ -114,6 +114,11 @@ CREATE TABLE IF NOT EXISTS counted_window (
   counters BLOB NOT NULL CHECK(length(counters) BETWEEN 1 AND 900),
   sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (node_guid, port, began)) WITHOUT ROWID;
+)sql",
+    R"sql(
+CREATE TABLE IF NOT EXISTS client_to_ask (
+  port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

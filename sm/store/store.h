@@ -2,9 +2,9 @@
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
 // their members, registered services, subscriptions to notices, alias GUIDs, members of partitions
 // that were added at run time, P_Keys that were generated, whether SL2VL and VL arbitration of
-// devices are of our making, how routes were made, and what ports counted. One interface, two
-// implementations: a SQLite file in the state directory, and memory. Not a cache of the fabric:
-// what a sweep can see again is not kept here.
+// devices are of our making, how routes were made, what ports counted, and who is to register again.
+// One interface, two implementations: a SQLite file in the state directory, and memory. Not a cache
+// of the fabric: what a sweep can see again is not kept here.
 #pragma once
 
 #include <compare>
@@ -146,6 +146,9 @@ struct CountedWindow {
   friend bool operator==(const CountedWindow&, const CountedWindow&) = default;
 };
 
+/// Among port GUIDs whose clients are to be asked to register again: those of every port.
+inline constexpr ib::Guid kAllClients{};
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
   std::vector<LidClaim> lids;                      // by port GUID
@@ -157,6 +160,8 @@ struct Contents {
   std::vector<PartitionMember> partition_members;  // by P_Key, then port GUID
   std::vector<GeneratedPKey> generated_p_keys;     // by name
   std::vector<CountedWindow> counted_windows;      // by key
+  /// Port GUIDs, or kAllClients: whose clients are to be asked to register again, and were not.
+  std::vector<ib::Guid> clients_to_ask;
   DeviceVls vls{DeviceVls::Untouched};
   /// How the routes that switches hold were made (plan::RouteMemory); empty: nobody knows.
   std::vector<std::byte> routes;
@@ -181,6 +186,8 @@ struct Batch {
   std::vector<GeneratedPKey> generated_p_keys;     // added or replaced
   std::vector<CountedWindowKey> counted_windows_removed;
   std::vector<CountedWindow> counted_windows;  // added or replaced, by key
+  std::vector<ib::Guid> clients_asked;         // or they need not be any more
+  std::vector<ib::Guid> clients_to_ask;        // added
   std::optional<DeviceVls> vls;
   std::optional<std::vector<std::byte>> routes;
   bool empty() const;

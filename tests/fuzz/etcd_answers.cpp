@@ -42,6 +42,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     require(*etcd::read_head(etcd::text_of(*head)) == *head, "a head is read again");
   if (const auto epoch = etcd::read_epoch(text); is_read(epoch))
     require(*etcd::read_epoch(etcd::text_of(*epoch)) == *epoch, "an epoch is read again");
+  if (const auto head = etcd::read_policy_head(text); is_read(head))
+    require(*etcd::read_policy_head(etcd::text_of(*head)) == *head, "a policy head is read again");
   (void)is_read(etcd::decode(text));
   if (const auto batch = etcd::decode(with_sum(text)); is_read(batch)) {
     const std::string written = etcd::encode(*batch);

@@ -171,6 +171,17 @@ TEST_F(AfterAnother, ThatAHostWasAskedIsNothingThatItsPortHolds) {
     EXPECT_FALSE(port.get<&ib::wire::PortInfo::client_reregister>());
 }
 
+/// Whoever was master before could not ask them, on whatever host.
+TEST_F(AfterAnother, WhoIsStoredToBeAskedIsAskedOnce) {
+  auto kept = run.kept();
+  kept.clients_to_ask = {run.model().topology().port(run.at()).guid};
+  EXPECT_EQ(asked_by(kept), 1U);
+  EXPECT_TRUE(run.sm().clients_to_ask().empty());
+  kept.clients_to_ask = {sm::store::kAllClients};
+  EXPECT_EQ(asked_by(kept), hosts - 1) << "one is away";
+  EXPECT_TRUE(run.sm().clients_to_ask().empty());
+}
+
 TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {
   EXPECT_EQ(asked_by(run.kept()), 0U);
   // A host that comes while nobody manages has no LID yet.

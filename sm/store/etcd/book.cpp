@@ -63,18 +63,6 @@ ib::Result<Book::Marks> Book::marks() {
   return cluster_.ask(txn).map(marks_of);
 }
 
-ib::Result<std::vector<KeyValue>> Book::values(KeyRange keys, std::int64_t revision,
-                                               std::int64_t page) {
-  std::vector<KeyValue> all;
-  while (true) {
-    auto answer = cluster_.ask(RangeRequest{keys, page, revision});
-    if (!answer) return tl::unexpected<ib::Error>(std::move(answer.error()));
-    std::ranges::move(answer->found, std::back_inserter(all));
-    if (!answer->more || answer->found.empty()) return all;
-    keys.first = all.back().key + '\0';
-  }
-}
-
 ib::Result<Contents> Book::read() {
   auto contents = read_once();
   // What was replaced meanwhile may be compacted already.
@@ -108,8 +96,9 @@ ib::Result<Contents> Book::read_once() {
                                 "store_prefix has room for it",
                                 head_.fabric, options_.fabric));
 
-  auto parts = values(KeyRange::under(snapshot_folder(options_.prefix, head_.generation)),
-                      now->revision, kPartsPage);
+  auto parts =
+      read_all(cluster_, KeyRange::under(snapshot_folder(options_.prefix, head_.generation)),
+               now->revision, kPartsPage);
   if (!parts) return tl::unexpected<ib::Error>(std::move(parts.error()));
   // Behind them may be some of an attempt that was given up.
   if (parts->size() < head_.parts)
@@ -124,8 +113,9 @@ ib::Result<Contents> Book::read_once() {
 
   const KeyRange since{log_key(options_.prefix, head_.snapshot_at + 1),
                        log_key(options_.prefix, head_.sequence) + '\0'};
-  auto log = head_.sequence == head_.snapshot_at ? std::vector<KeyValue>()
-                                                 : values(since, now->revision, kLogPage);
+  auto log = head_.sequence == head_.snapshot_at
+                 ? std::vector<KeyValue>()
+                 : read_all(cluster_, since, now->revision, kLogPage);
   if (!log) return tl::unexpected<ib::Error>(std::move(log.error()));
   if (log->size() != head_.sequence - head_.snapshot_at)
     return tl::unexpected<ib::Error>(damaged("its log lacks an entry"));

@@ -65,8 +65,6 @@ class Book {
 
  private:
   ib::Result<Contents> read_once();
-  /// The values of `keys`, as they were at `revision`.
-  ib::Result<std::vector<KeyValue>> values(KeyRange keys, std::int64_t revision, std::int64_t page);
   /// Epoch and head as texts; empty: not there.
   struct Marks {
     std::string epoch, head, term, lacks;

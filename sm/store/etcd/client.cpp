@@ -37,6 +37,18 @@ ib::Error error_of(const std::string& endpoint, const HttpAnswer& answer) {
 
 }  // namespace
 
+ib::Result<std::vector<KeyValue>> read_all(Cluster& cluster, KeyRange keys, std::int64_t revision,
+                                           std::int64_t page) {
+  std::vector<KeyValue> all;
+  while (true) {
+    auto answer = cluster.ask(RangeRequest{keys, page, revision});
+    if (!answer) return tl::unexpected<ib::Error>(std::move(answer.error()));
+    std::ranges::move(answer->found, std::back_inserter(all));
+    if (!answer->more || answer->found.empty()) return all;
+    keys.first = all.back().key + '\0';
+  }
+}
+
 ib::Result<TxnAnswer> Client::ask(const Txn& txn) {
   return ask("/v3/kv/txn", text_of(txn)).and_then([](const std::string& body) {
     return read_txn_answer(body);

@@ -41,6 +41,10 @@ class Cluster {
   virtual ib::Result<RangeAnswer> ask(const RangeRequest& range) = 0;
 };
 
+/// All of `keys`, as they were at `revision`, `page` at most in an answer.
+ib::Result<std::vector<KeyValue>> read_all(Cluster& cluster, KeyRange keys, std::int64_t revision,
+                                           std::int64_t page);
+
 struct ClientOptions {
   std::vector<std::string> endpoints;  // "http://HOST:PORT"
   std::string user, password;          // empty: none

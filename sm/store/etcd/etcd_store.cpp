@@ -79,6 +79,7 @@ void EtcdStore::keep(const ib::Result<void>& kept) {
 
 void EtcdStore::tell_gone() {
   if (!book_.take_was_gone()) return;
+  policy_.doubt();
   lines_.push_back({ib::LogLevel::Error, "store",
                     "the store in etcd was gone, since its keys were deleted or etcd began with an "
                     "empty directory: everything is written to it again"});
@@ -164,7 +165,7 @@ ib::Result<void> EtcdStore::take_now() {
   contents_ = std::move(all);
   before_ = {};
   since_.clear();
-  role_ = Role::Writes;
+  begin_to_write();
   auto written = contents_ == *there ? ib::Result<void>{} : book_.write(contents_);
   if (!written && book_.is_deposed()) return depose(std::move(written.error()));
   if (written)
@@ -179,7 +180,7 @@ ib::Result<void> EtcdStore::write_all() {
   tell_gone();
   if (!written && book_.is_deposed()) return depose(std::move(written.error()));
   if (written) {
-    role_ = Role::Writes;
+    begin_to_write();
     journal_.clear();
   }
   return written;
@@ -190,6 +191,26 @@ void EtcdStore::check() {
   auto done = book_.check(contents_);
   tell_gone();
   if (!done && book_.is_deposed()) (void)depose(std::move(done.error()));
+}
+
+void EtcdStore::begin_to_write() {
+  role_ = Role::Writes;
+  policy_.doubt();
+  policy_waits_ = false;
+}
+
+/// Where etcd cannot be reached, or another one has the store, check() and what is committed say
+/// so.
+void EtcdStore::write_policy() {
+  const auto done = policy_.step(book_.epoch());
+  for (std::string& refusal : policy_.take_refusals())
+    lines_.push_back({ib::LogLevel::Warning, "store", std::move(refusal)});
+  if (done) return policy_failure_.clear();
+  policy_waits_ = true;
+  const std::string why = done.error().message;
+  if (done.error().kind == ib::ErrorKind::Refused && std::exchange(policy_failure_, why) != why)
+    lines_.push_back({ib::LogLevel::Warning, "store",
+                      "copies of policy files for other subnet managers are not written: " + why});
 }
 
 /// Once for each reason.
@@ -214,7 +235,7 @@ ib::Result<void> EtcdStore::depose(ib::Error error) {
 }
 
 std::optional<ib::Duration> EtcdStore::rest() const {
-  if (!lines_.empty()) return ib::Duration{0};
+  if (!lines_.empty() || has_policy_to_write()) return ib::Duration{0};
   if (!is_whole()) return kTryEvery;
   if (role_ == Role::Writes) return kLookEvery;
   return std::nullopt;
@@ -222,7 +243,14 @@ std::optional<ib::Duration> EtcdStore::rest() const {
 
 std::vector<ib::LogEvent> EtcdStore::on_time() {
   if (!lines_.empty()) return std::exchange(lines_, {});
-  if (role_ == Role::Writes) check();
+  if (has_policy_to_write()) {
+    write_policy();
+    return std::exchange(lines_, {});
+  }
+  if (role_ == Role::Writes) {
+    check();
+    policy_waits_ = false;
+  }
   if (is_whole()) return std::exchange(lines_, {});
   const auto done = role_ == Role::Waits ? take_now() : write_all();
   if (!done) {

@@ -19,6 +19,7 @@
 #include "sm/store/directory_lock.h"
 #include "sm/store/etcd/book.h"
 #include "sm/store/etcd/journal.h"
+#include "sm/store/etcd/policy_shelf.h"
 #include "sm/store/shared_store.h"
 
 namespace sm::store::etcd {
@@ -47,6 +48,10 @@ class EtcdStore final : public SharedStore {
   void set_ports(std::vector<ib::Guid> ports) override { ports_ = std::move(ports); }
   bool is_deposed() const override { return role_ == Role::Deposed; }
   Contents go_apart() override;
+  void set_policy(std::vector<PolicyCopy> copies) override {
+    policy_.set(std::move(copies));
+    policy_waits_ = false;
+  }
   bool take_lacks() override { return book_.take_lacks() || std::exchange(lacks_, false); }
   bool is_whole() const override { return role_ != Role::Waits && role_ != Role::Behind; }
 
@@ -63,12 +68,19 @@ class EtcdStore final : public SharedStore {
   EtcdStore(BookOptions options, std::unique_ptr<Cluster> cluster, Local local)
       : lock_(std::move(local.lock)),
         cluster_(std::move(cluster)),
+        policy_(options.prefix, options.fabric, *cluster_),
         book_(std::move(options), *cluster_),
         journal_(std::move(local.journal)) {}
 
   ib::Result<void> take_now();
   ib::Result<void> write_all();
   void check();
+  bool has_policy_to_write() const {
+    return role_ == Role::Writes && !policy_waits_ && !policy_.is_done();
+  }
+  void write_policy();
+  /// The role Writes begins.
+  void begin_to_write();
   void fail(const ib::Error& error);
   ib::Result<void> depose(ib::Error error);
   /// The first that etcd lacks.
@@ -83,6 +95,9 @@ class EtcdStore final : public SharedStore {
 
   std::shared_ptr<const DirectoryLock> lock_;  // null: none
   std::unique_ptr<Cluster> cluster_;
+  PolicyWriter policy_;
+  bool policy_waits_{false};    // a step of it failed: until the next look
+  std::string policy_failure_;  // that was said
   Book book_;
   Role role_{Role::Reads};
   Contents contents_;

@@ -83,6 +83,31 @@ ib::Result<Epoch> read_epoch(std::string_view text) {
   return epoch;
 }
 
+std::string text_of(const PolicyHead& head) {
+  return fmt::format(
+      "ibkit-store={} fabric={} generation={} parts={} bytes={} sum=0x{:016x} host={}\n{}\n{}\n",
+      kVersion, head.fabric, head.generation, head.parts, head.bytes, head.sum, head.host,
+      head.directory, head.path);
+}
+
+ib::Result<PolicyHead> read_policy_head(std::string_view text) {
+  const auto lines = ib::split(text, '\n');
+  const auto words = read(lines.front(), "head");
+  if (!words) return tl::unexpected<ib::Error>(words.error());
+  PolicyHead head;
+  head.fabric = word_of(*words, "fabric");
+  head.host = word_of(*words, "host");
+  std::uint64_t parts = 0;
+  if (!take(*words, "generation", UINT64_MAX, head.generation) ||
+      !take(*words, "parts", UINT32_MAX, parts) || !take(*words, "bytes", UINT64_MAX, head.bytes) ||
+      !take(*words, "sum", UINT64_MAX, head.sum) || head.host.empty() || lines.size() < 3)
+    return ib::fail(ib::ErrorKind::Malformed, "its head is damaged");
+  head.parts = static_cast<std::uint32_t>(parts);
+  head.directory = lines[1];
+  head.path = lines[2];
+  return head;
+}
+
 std::string epoch_key(const std::string& prefix) { return prefix + "epoch"; }
 std::string head_key(const std::string& prefix) { return prefix + "head"; }
 std::string term_key(const std::string& prefix) { return prefix + "term"; }
@@ -92,6 +117,20 @@ std::string log_key(const std::string& prefix, std::uint64_t sequence) {
   return fmt::format("{}{:020}", log_folder(prefix), sequence);
 }
 std::string managers_folder(const std::string& prefix) { return prefix + "managers/"; }
+std::string policy_key(const std::string& prefix, const std::string& name) {
+  return prefix + "policy/" + name;
+}
+std::string policy_folder(const std::string& prefix, const std::string& name) {
+  return policy_key(prefix, name) + '/';
+}
+std::string policy_folder(const std::string& prefix, const std::string& name,
+                          std::uint64_t generation) {
+  return fmt::format("{}{:020}/", policy_folder(prefix, name), generation);
+}
+std::string policy_part_key(const std::string& prefix, const std::string& name,
+                            std::uint64_t generation, std::uint32_t part) {
+  return fmt::format("{}{:06}", policy_folder(prefix, name, generation), part);
+}
 std::string snapshots_folder(const std::string& prefix) { return prefix + "snapshot/"; }
 std::string snapshot_folder(const std::string& prefix, std::uint64_t generation) {
   return fmt::format("{}{:020}/", snapshots_folder(prefix), generation);

@@ -14,6 +14,7 @@
 #include "sm/store/etcd/curl_poster.h"
 #include "sm/store/etcd/etcd_board.h"
 #include "sm/store/etcd/etcd_store.h"
+#include "sm/store/etcd/policy_shelf.h"
 
 namespace sm::store {
 namespace {
@@ -91,6 +92,12 @@ ib::Result<std::unique_ptr<Board>> open_etcd_board(const EtcdOptions& options,
   auto cluster = cluster_of(options);
   if (!cluster) return tl::unexpected<ib::Error>(std::move(cluster.error()));
   return std::make_unique<etcd::EtcdBoard>(options.prefix, who, *std::move(cluster));
+}
+
+ib::Result<std::unique_ptr<PolicyCopies>> open_etcd_policy(const EtcdOptions& options) {
+  auto cluster = cluster_of(options);
+  if (!cluster) return tl::unexpected<ib::Error>(std::move(cluster.error()));
+  return std::make_unique<etcd::PolicyShelf>(options.prefix, options.fabric, *std::move(cluster));
 }
 
 }  // namespace sm::store

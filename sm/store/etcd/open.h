@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sm/store/board.h"
+#include "sm/store/policy_copy.h"
 #include "sm/store/store.h"
 
 namespace sm::store {
@@ -32,5 +33,7 @@ ib::Result<Opened> open_etcd(const EtcdOptions& options, const std::string& dire
 /// password cannot be read. etcd is not asked yet.
 ib::Result<std::unique_ptr<Board>> open_etcd_board(const EtcdOptions& options,
                                                    const std::string& who);
+/// Likewise the copies of policy files that are kept with that store.
+ib::Result<std::unique_ptr<PolicyCopies>> open_etcd_policy(const EtcdOptions& options);
 
 }  // namespace sm::store

@@ -19,6 +19,14 @@ TREE = ("fat-tree", "--radix", "8", "--leaves", "4", "--hosts-per-leaf", "4", "-
 HOST, SECOND, THIRD, FOURTH, FIFTH = (f"host000{n} HCA-1" for n in (1, 2, 3, 4, 5))
 
 
+def sum_of(table, blob):
+    """Of a row of the store that is this one value (sm/store/row_sum.h)."""
+    value = 0xCBF29CE484222325
+    for byte in table.encode() + bytes([2]) + len(blob).to_bytes(8, "little") + blob:
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return value - (1 << 64) if value >> 63 else value
+
+
 class Subnet(Fabric):
     """A fabric with ibsm on its first host."""
 
@@ -141,26 +149,32 @@ class Notices(unittest.TestCase):
 
     def test_whom_a_process_could_not_ask_the_next_one_asks(self):
         with Subnet(*TREE) as f:
-            due = f.directory / "state" / "clients-to-ask"
-            self.assertFalse(due.exists(), "a first start is over when the subnet is up")
-            f.ctl("link", "down", THIRD, "1")
-            self.assertTrue(wait_until(due.exists), "what it registered is dropped")
-            f.ctl("link", "up", THIRD, "1")
-            self.assertTrue(wait_until(lambda: not due.exists()), "it is there again")
+            def due(*guids):
+                """Whose clients are stored to be asked; these as well."""
+                with contextlib.closing(sqlite3.connect(f.directory / "state" / "ibsm.db")) as db:
+                    for guid in guids:
+                        db.execute("INSERT INTO client_to_ask VALUES (?, ?)", (guid, sum_of("client_to_ask", guid)))
+                    db.commit()
+                    return [guid for guid, in db.execute("SELECT port_guid FROM client_to_ask")]
 
-            def sets_of_a_restart(whom):
+            self.assertEqual(due(), [], "a first start is over when the subnet is up")
+            f.ctl("link", "down", THIRD, "1")
+            self.assertTrue(wait_until(due), "what it registered is dropped")
+            f.ctl("link", "up", THIRD, "1")
+            self.assertTrue(wait_until(lambda: not due()), "it is there again")
+
+            def sets_of_a_restart(*whom):
                 f.kill_sm()
-                if whom:
-                    due.write_text(whom)
+                due(*whom)
                 f.start_sm("-v")
-                self.assertTrue(wait_until(lambda: not due.exists()))
+                self.assertTrue(wait_until(lambda: not due()))
                 return int(re.findall(r"(\d+) SubnSets", (f.directory / "log").read_text())[-1])
 
-            self.assertEqual(sets_of_a_restart(""), 0)
+            self.assertEqual(sets_of_a_restart(), 0)
             port = re.search(r"Port GUID: (0x[0-9a-f]+)", f.on(SECOND, "ibstat").stdout).group(1)
-            self.assertEqual(sets_of_a_restart(port + "\n"), 1)
+            self.assertEqual(sets_of_a_restart(int(port, 16).to_bytes(8, "big")), 1)
             hosts = sum(line.startswith("Ca") for line in f.on(HOST, "ibnetdiscover").stdout.splitlines())
-            self.assertEqual(sets_of_a_restart("all\n"), hosts)
+            self.assertEqual(sets_of_a_restart(bytes(8)), hosts, "those of all")
 
     def test_a_dead_subscriber_is_removed(self):
         with Subnet(*TREE) as f:

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
@@ -150,6 +151,68 @@ class Kept(unittest.TestCase):
             self.assertIn("a newer release wrote it", newer.stderr)
 
 
+class Door:
+    """A way to etcd that can be shut: of what goes by it nothing comes back any more."""
+
+    def __init__(self, port):
+        self.to, self.ends = port, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                here, _ = self.listener.accept()
+                there = socket.create_connection(("127.0.0.1", self.to))
+                self.ends += [here, there]
+                for one, other in ((here, there), (there, here)):
+                    threading.Thread(target=self.pass_on, args=(one, other), daemon=True).start()
+
+    def pass_on(self, one, other):
+        with contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+        with contextlib.suppress(OSError):
+            other.shutdown(socket.SHUT_WR)
+
+    def shut(self):
+        self.listener.close()
+        for end in self.ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+class CutOff(unittest.TestCase):
+    """The master alone does not reach etcd, goes on from memory, and its host dies."""
+
+    def test_whoever_takes_over_has_clients_register_again(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            door = Door(server.port)
+            f.daemon("--store", f"etcd://127.0.0.1:{door.port}", "-p", "9")
+            pid, log = f.directory / "standby.pid", f.directory / "standby.log"
+            standby = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "standby", "-f", log,
+                           "--pidfile", pid, *server.place)
+            f.at_end(lambda: end_daemon(pid))
+            self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
+            folder = "/ibkit/default/managers/"
+            self.assertTrue(wait_until(lambda: len(server.ctl(
+                "get", "--prefix", "--keys-only", folder).stdout.split()) == 2, 20))
+            door.shut()
+            register(f)
+            self.assertTrue(registered(f), "answered, and in the journal of that host")
+            # What the master says of itself there grows old, while the standby hears it on the fabric.
+            turns = lambda: re.findall(r"state=2 turn=(\d+)", server.ctl(  # noqa: E731
+                "get", "--prefix", "--print-value-only", folder).stdout)
+            first = int(turns()[0])
+            self.assertTrue(wait_until(lambda: int(turns()[0]) >= first + 4, 60))
+            stop(f, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: "SUBNET UP" in log.read_text(), 30), log.read_text())
+            self.assertRegex(log.read_text(), "what the master before this one answered may not all be in the store, "
+                             r"since etcd did not hear of it for \d+ s while it was there: all clients are asked")
+
+
 class Standby(unittest.TestCase):
     def test_a_standby_has_what_was_registered_after_it_had_started(self):
         with Sm(*TREE) as f, etcd(f) as server:
@@ -167,6 +230,7 @@ class Standby(unittest.TestCase):
             self.assertTrue(registered(f))
             self.assertEqual(f.lids(), lids)
             self.assertNotIn(" E store: ", log.read_text())
+            self.assertNotIn("asked to register again", log.read_text())
 
     def test_one_that_wakes_up_deposed_writes_nothing(self):
         with Sm(*TREE) as f, etcd(f) as server:
@@ -291,6 +355,102 @@ class Configurations(unittest.TestCase):
             os.kill(pid, signal.SIGTERM)
             self.assertTrue(wait_until(lambda: len(server.ctl(
                 "get", "--prefix", "--keys-only", "/ibkit/default/managers/").stdout.split()) == 1, 20))
+
+
+class Policy(unittest.TestCase):
+    """What the master has in force is with the store, for those whose own file is broken."""
+    DEFAULT = "Default=0x7fff : ALL, SELF=full ;\n"
+    GOOD = DEFAULT + 'red=0x1 : "host0002 HCA-1" ;\n'
+    NEWER = DEFAULT + 'blue=0x2 : "host0002 HCA-1" ;\n'
+    BROKEN = "Default=0x7fff : ALL, SELF=full\nred=0x1 ; ALL ;\n"
+    KEY = "/ibkit/default/policy/partitions.conf"
+
+    def keys(self, f, at=OTHER_HOST):
+        text = f.on(at, "smpquery", "pkeys", self.lid_of(f, "host0002 HCA-1"), "1").stdout
+        return [key for key in re.findall(r"0x[0-9a-f]{4}", text) if key != "0x0000"]
+
+    def lid_of(self, f, host):
+        return re.search(r"Base lid: (\d+)", f.on(host, "ibstat").stdout).group(1)
+
+    def kept(self, server):
+        return server.ctl("get", "--prefix", "--print-value-only", self.KEY + "/").stdout
+
+    def other(self, f, server, file, *words):
+        """A subnet manager on another host, with a state directory of its own."""
+        log, pid = f.directory / "other.log", f.directory / "other.pid"
+        started = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "other", "-f", log, "--pidfile",
+                       pid, *server.place, "-P", file, *words)
+        f.at_end(lambda: pid.exists() and end_daemon(pid))
+        return started, log
+
+    def test_a_standby_with_a_broken_file_goes_by_what_is_in_force_when_it_takes_over(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
+            ours.write_text(self.GOOD)
+            theirs.write_text(self.BROKEN)
+            pid = f.daemon(*server.place, "-P", ours, "-p", "9")
+            self.assertTrue(wait_until(lambda: "red" in self.kept(server), 20))
+            standby, log = self.other(f, server, theirs)
+            self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
+            whose = f"what the subnet manager on {socket.gethostname()} last had in force, its {ours}, is in force"
+            self.assertIn(f"{theirs}:2:", log.read_text())
+            self.assertIn(whose, log.read_text())
+            # The master takes another one up while the standby stands by.
+            ours.write_text(self.NEWER)
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "blue" in self.kept(server), 20))
+            self.assertNotIn("red", self.kept(server))
+            stop(f, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: "SUBNET UP" in log.read_text(), 30), log.read_text())
+            self.assertEqual(self.keys(f), ["0x7fff", "0x0002"])
+            # It is an alarm until the file is mended, and what is in force then is the master's.
+            self.assertRegex(log.read_text(), f" E config: cannot use the partitions of {theirs}: {whose}")
+            self.assertEqual(log.read_text().count(" E partitions: "), 1, "said once")
+            self.assertIn("blue", self.kept(server), "a copy that stands in replaces none")
+
+    def test_a_newcomer_with_a_broken_file(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
+            theirs.write_text(self.BROKEN)
+            refused, _ = self.other(f, server, theirs)
+            self.assertEqual(refused.returncode, 2, "nobody knows of any")
+            self.assertEqual(f.sets(), 0)
+            # A long one: comments, in parts of 256 KiB.
+            ours.write_text(self.GOOD + "# none of them\n" * 60000)
+            self.assertEqual(f.ibsm("-o", *server.place, "-P", ours).returncode, 0)
+            self.assertEqual(len(server.ctl("get", "--prefix", "--keys-only", self.KEY + "/").stdout.split()), 4)
+            sets = f.sets()
+            up, log = self.other(f, server, theirs)
+            self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
+            self.assertIn("last had in force", up.stdout)
+            self.assertEqual(self.keys(f), ["0x7fff", "0x0001"])
+            self.assertEqual(log.read_text().count(" E partitions: "), 1, "said once")
+            self.assertGreater(f.sets(), sets)
+            # Without a word of etcd it would not have started, and nothing would have been sent.
+            end_daemon(f.directory / "other.pid")
+            sets = f.sets()
+            server.kill()
+            away, _ = self.other(f, server, theirs)
+            self.assertEqual(away.returncode, 2)
+            self.assertIn("does not answer", away.stderr)
+            self.assertEqual(f.sets(), sets)
+
+    def test_one_that_is_too_long_to_be_kept(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
+            ours.write_text(self.GOOD)
+            theirs.write_text(self.BROKEN)
+            pid = f.daemon(*server.place, "-P", ours)
+            self.assertTrue(wait_until(lambda: "red" in self.kept(server), 20))
+            ours.write_text(self.NEWER + "# none of them\n" * 600000)
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "is stored for other subnet managers" in log_of(f), 20), log_of(f))
+            self.assertTrue(wait_until(lambda: self.kept(server) == "", 20), "the one before it is gone, too")
+            added = f.ibsm_ctl("partition", "add", "0x0002", "0x0002c90300000004")
+            self.assertIn("0x0002c90300000004", f.ibsm_ctl("partition", "list").stdout, added.stdout + added.stderr)
+            refused, _ = self.other(f, server, theirs)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("which is too long for it", refused.stderr)
 
 
 class Trouble(unittest.TestCase):

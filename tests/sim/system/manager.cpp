@@ -21,6 +21,7 @@ Manager::Manager(ib::sim::World& world, Seat& seat, Overseer& overseer,
                         sm::managers::ClientChannel(), sa_options),
       seat_(seat),
       overseer_(overseer),
+      clients_(seat.disk->contents),
       lids_(unwritten()) {}
 
 sm::daemon::StoreRetry Manager::unwritten() {
@@ -37,7 +38,16 @@ Manager::~Manager() {
 void Manager::step(Instant now) {
   for (; !answers_.empty(); answers_.pop_front()) sm().on_packet(now, answers_.front());
   if (lids_.next_deadline() <= now) (void)lids_.on_time(now);
-  if (std::exchange(deposed_, false)) sm().on_deposed(now);
+  Disk& disk = *seat_.disk;
+  if (std::exchange(deposed_, false)) {
+    was_deposed_ = is_master();
+    sm().on_deposed(now);
+  }
+  if (apart_ && !recalls_ && !is_master_elsewhere()) {
+    recalls_ = true;
+    sm().on_store_back(now);
+  }
+  if (disk.holder == this && std::exchange(disk.lacks, false)) sm().on_registrations_lost(now);
   scenario::Manager::step(now);
 }
 
@@ -49,29 +59,26 @@ Instant Manager::next_deadline() const {
 bool Manager::write(const sm::store::Batch& batch) {
   Disk& disk = *seat_.disk;
   if (disk.is_full) return false;
-  if (disk.is_shared && disk.holder != this) {
+  if (disk.is_shared && disk.holder != this && !apart_) {
     deposed_ = deposed_ || disk.holder != nullptr;
     return false;
   }
-  sm::store::apply(batch, disk.contents);
+  if (disk.is_shared) sm::store::apply(batch, known_);
+  if (!apart_) sm::store::apply(batch, disk.contents);
   return true;
 }
 
-/// As the daemon's file does, which is on the disk beside the store.
-void Manager::keep_whom_to_ask() {
-  if (seat_.disk->is_full) return;
-  const sm::core::ClientsToAsk due = sm().clients_to_ask();
-  seat_.options.registrations_lost = seat_.options.registrations_lost || due.all;
-  seat_.options.ports_to_ask.insert(due.ports.begin(), due.ports.end());
+void Manager::keep_clients(sm::store::Batch batch) {
+  if (!batch.empty()) (void)lids_.commit(world().now(), std::move(batch));
 }
 
 void Manager::publish(const sm::SnapshotPtr& snapshot) {
-  keep_whom_to_ask();
+  keep_clients(clients_.add(sm().clients_to_ask()));
   scenario::Manager::publish(snapshot);
 }
 
 void Manager::commit(sm::store::Batch batch) {
-  keep_whom_to_ask();
+  keep_clients(clients_.add(sm().clients_to_ask()));
   overseer_.on_commit(seat_, batch);
   (void)lids_.commit(world().now(), std::move(batch));
 }
@@ -94,27 +101,51 @@ ib::Result<void> Manager::send(const sm::core::Outgoing& out) {
 }
 
 void Manager::report(sm::core::Report report) {
-  if (!seat_.disk->is_full) {
-    auto due = sm().clients_to_ask();
-    seat_.options.registrations_lost = due.all;
-    seat_.options.ports_to_ask = std::move(due.ports);
-  }
+  const auto due = sm().clients_to_ask();
+  if (!seat_.disk->is_full) seat_.options.registrations_lost = due.all;
+  keep_clients(clients_.set(due));
   overseer_.on_report(seat_, report);
   scenario::Manager::report(std::move(report));
 }
 
 void Manager::log(const ib::LogEvent& event) { overseer_.on_line(seat_, event); }
 
-/// As the daemon does when it has taken the store.
+/// By the place of the holder, as the daemon knows it from the board.
+bool Manager::is_master_elsewhere() const {
+  const Manager* holder = seat_.disk->holder;
+  return holder != nullptr && holder != this && holder->is_master() &&
+         sm().mastership().others().find(holder->seat_.options.mastership.port_guid) == nullptr;
+}
+
+/// As the daemon does: where another one has the store and manages another part of the fabric it
+/// goes on by what it knows itself; else it takes the store, and adds that.
 void Manager::recall() {
   const Instant now = world().now();
   Disk& disk = *seat_.disk;
-  disk.holder = this;
+  const bool was_apart = std::exchange(apart_, was_deposed_ && is_master_elsewhere());
+  was_deposed_ = recalls_ = false;
+  if (!apart_) {
+    disk.holder = this;
+    if (was_apart) {
+      sm::store::apply(sm::store::batch_of(known_), disk.contents);
+      disk.lacks = true;
+    }
+    known_ = disk.contents;
+  }
   lids_ = unwritten();
-  sa().restore(disk.contents);
+  clients_.take(known_);
+  sa().restore(known_);
   pass_groups(now);
   pass_aliases(now);
-  sm().on_recalled(now, disk.contents);
+  sm().on_recalled(now, known_);
+}
+
+void Manager::on_sm_status(const sm::core::SmStatus& status) {
+  if (status.state != ib::wire::SmState::Master) {
+    if (apart_) seat_.disk->lacks = true;
+    was_deposed_ = apart_ = recalls_ = false;
+  }
+  scenario::Manager::on_sm_status(status);
 }
 
 }  // namespace soak

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "sm/daemon/clients_kept.h"
 #include "sm/daemon/store_retry.h"
 #include "tests/scenario/manager.h"
 #include "tests/sim/system/store.h"
@@ -60,14 +61,21 @@ class Manager final : public scenario::Manager {
   void report(sm::core::Report report) override;
   void log(const ib::LogEvent& event) override;
   void recall() override;
+  void on_sm_status(const sm::core::SmStatus& status) override;
+  bool is_master_elsewhere() const;
   sm::daemon::StoreRetry unwritten();
-  void keep_whom_to_ask();
+  void keep_clients(sm::store::Batch batch);
   bool write(const sm::store::Batch& batch);
 
   Seat& seat_;
   Overseer& overseer_;
+  sm::daemon::ClientsKept clients_;
   sm::daemon::StoreRetry lids_;
   bool deposed_{false};
+  sm::store::Contents known_;  // of a shared disk
+  bool was_deposed_{false};    // while it is master: another one has taken the shared disk
+  bool apart_{false};          // and manages another part of the fabric: known_ is written
+  bool recalls_{false};        // it is asked for again
   std::uint64_t sends_{0};
   std::deque<ib::mad::Packet> answers_;  // to what was never sent
 };

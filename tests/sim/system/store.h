@@ -14,6 +14,7 @@ struct Disk {
   bool is_shared{false};
   bool is_full{false};
   const Manager* holder{nullptr};  // of a shared one
+  bool lacks{false};               // what one that does not write it any more answered clients
 };
 
 }  // namespace soak

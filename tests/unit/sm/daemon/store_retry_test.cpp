@@ -45,6 +45,23 @@ TEST(StoreRetry, SaysNothingWhileAllIsWell) {
   EXPECT_EQ(disk.tried, 1U);
 }
 
+TEST(StoreRetry, OfWhomToAskTheLastWordCounts) {
+  Disk disk;
+  disk.full = true;
+  const auto batch = [](std::vector<Guid> to_ask, std::vector<Guid> asked) {
+    Batch clients;
+    clients.clients_to_ask = std::move(to_ask);
+    clients.clients_asked = std::move(asked);
+    return clients;
+  };
+  disk.contents.clients_to_ask = {Guid{1}, Guid{2}};
+  EXPECT_TRUE(disk.lids.commit(Instant{0}, batch({Guid{3}, Guid{4}}, {Guid{1}, Guid{2}})));
+  EXPECT_TRUE(disk.lids.commit(Instant{0}, batch({Guid{1}}, {Guid{3}})));
+  disk.full = false;
+  EXPECT_TRUE(disk.lids.on_time(disk.lids.next_deadline()));
+  EXPECT_EQ(disk.contents.clients_to_ask, (std::vector{Guid{1}, Guid{4}}));
+}
+
 TEST(StoreRetry, WritesWhatItCouldNotWhenThereIsRoom) {
   Disk disk;
   disk.full = true;

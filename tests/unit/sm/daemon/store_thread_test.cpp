@@ -85,6 +85,7 @@ class Lost final : public store::SharedStore {
     return {};
   }
   void set_ports(std::vector<ib::Guid>) override {}
+  void set_policy(std::vector<store::PolicyCopy>) override {}
   bool is_deposed() const override { return lost_; }
   store::Contents go_apart() override {
     store::Contents contents;
