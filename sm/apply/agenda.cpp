@@ -49,6 +49,9 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
       return next_read(n);
     case Phase::Vls:
       return next_vl_set(n);
+    case Phase::AdaptiveOff:
+    case Phase::AdaptiveOn:
+      return job_.adaptive.next(n, job_.in_flight[n], wait);
     case Phase::SettleNew:
       return next_settle_new(n, wait);
     case Phase::Settle:

@@ -42,10 +42,20 @@ void forget_block(Job& job, const Work& work) {
   }
 }
 
+/// A Set of the LFT turns it off.
+void forget_adaptive(Job& job, const Work& work) {
+  const ib::Guid guid = job.guid(work.node);
+  if (job.known.inventory.held(device::kArInfo, guid, {}) != nullptr)
+    job.known.inventory.forget(device::kArInfo, guid, {});
+}
+
 /// What a device holds after a Set without an answer is not known.
 void forget(Job& job, const Work& work) {
   if (work.is_block()) forget_block(job, work);
-  if (work.kind == Kind::SetLft) job.tables.lft_failed(work.node, work.arg);
+  if (work.kind == Kind::SetLft) {
+    job.tables.lft_failed(work.node, work.arg);
+    forget_adaptive(job, work);
+  }
   if (work.kind == Kind::SetMft)
     job.tables.own(work.node).mft.erase(
         {static_cast<std::uint16_t>(work.arg >> 4), static_cast<std::uint8_t>(work.arg & 0xF)});
@@ -176,6 +186,7 @@ void on_lft(Job& job, const Work& work, const ib::wire::Mad& mad) {
                  [](std::byte b) { return static_cast<std::uint8_t>(b); });
   t.lft_known[work.arg] = true;
   if (work.kind != Kind::SetLft) return;
+  forget_adaptive(job, work);
   const auto sent = job.tables.due_lft(job.tables.switch_of(work.node), work.arg);
   // What it says of a LID without a route is its own affair.
   const auto is_wrong = [](std::uint8_t wanted, std::uint8_t is) {

@@ -47,8 +47,14 @@ struct Apply::Impl {
     job.phase = job.options.only_read && next > Phase::Read ? Phase::Done : next;
     if (job.phase == Phase::SettleNew) needs_another_plan = rows_were_refused();
     if (needs_another_plan) job.phase = Phase::Done;
+    if (job.phase == Phase::AdaptiveOff && !adaptive_is_ours()) job.phase = Phase::Vls;
+    if (job.phase == Phase::AdaptiveOff) job.adaptive.begin(true);
     if (job.phase == Phase::Vls) believe_tables();
     if (job.phase == Phase::Vls && !job.vls_are_ours()) job.phase = Phase::SettleNew;
+    // What may be chosen is proved for the tables that all are to hold.
+    if (job.phase == Phase::AdaptiveOn && (!adaptive_is_ours() || !job.tables.lfts_stand()))
+      job.phase = Phase::Look;
+    if (job.phase == Phase::AdaptiveOn) job.adaptive.begin(false);
     if (job.phase == Phase::SettleNew && !new_ones_first()) job.phase = Phase::ArmLinks;
     if (job.phase == Phase::ArmLinks && !links_came_back()) job.phase = Phase::Settle;
     // Links that were taken down will be swept again anyway.
@@ -81,6 +87,7 @@ struct Apply::Impl {
     for (NodeIndex n = 0; n < queued.size(); ++n)
       if (!job.failed[n]) job.known.doubtful.erase(job.seen.fabric.node(n).guid);
   }
+  bool adaptive_is_ours() const { return job.options.after_sweep && job.adaptive.any(); }
   bool links_came_back() const {
     if (!job.options.after_sweep) return false;
     for (NodeIndex n = 0; n < queued.size(); ++n) {

@@ -7,6 +7,7 @@
 //             changes from now on says so again; LinearFDBTop of switches without tables
 //   Read      tables of nodes that may hold good ones already (their content is not known yet), and
 //             wanted blocks of other tables that nothing is known of
+//   Adaptive  adaptive routing is turned off where forwarding tables, or its own, are to change
 //   Vls       SL2VL and VL arbitration, where they are ours. Where a switch does not take rows that
 //             routes need to be free of deadlock, and the plan does not know, all ends here:
 //             another plan is needed before these routes forward anything
@@ -15,9 +16,9 @@
 //             still in place wait for those
 //   Arm       INIT -> ARMED, with the port's other fields
 //   Activate  ARMED -> ACTIVE, where both ends are armed
+//   Adaptive  and on again, where all forwarding tables are as they are to be
 //   Look      ports that were not heard of since the bit of their switch was cleared, and the bit
-//   of
-//             switches that could tell of a change by no trap, and the local port of a CA. What is
+//             of switches that could tell of a change by no trap, and the local port of a CA. What is
 //             not as it was is a failure
 //
 // Each phase ends when everything asked in it is answered or given up. A device that does not

@@ -20,9 +20,16 @@ const device::Block* wanted_block(const plan::Desired& desired, NodeIndex node,
                                   const device::TableKind& kind, device::Slot slot) {
   if (desired.vl_tables)
     if (const auto* block = desired.vl_tables->find(kind, node, slot)) return block;
-  for (const WantedBlock& want : blocks_of(desired, node))
-    if (want.kind == &kind && want.slot == slot) return &want.block;
-  return nullptr;
+  const auto among = [&](std::span<const WantedBlock> blocks) -> const device::Block* {
+    const auto at = std::ranges::find_if(blocks, [&](const WantedBlock& want) {
+      return want.kind == &kind && want.slot == slot;
+    });
+    return at == blocks.end() ? nullptr : &at->block;
+  };
+  if (const auto* block = among(blocks_of(desired, node))) return block;
+  const auto adaptive =
+      std::ranges::equal_range(desired.adaptive_blocks, node, {}, &WantedBlock::node);
+  return among({adaptive.begin(), adaptive.end()});
 }
 
 }  // namespace

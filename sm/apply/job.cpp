@@ -34,7 +34,8 @@ Job::Job(std::shared_ptr<const plan::Desired> d, ib::discover::Observed& o, Know
       seen(o),
       known(k),
       options(std::move(opt)),
-      tables(*desired, seen, known, {options.after_sweep, options.read_back}) {
+      tables(*desired, seen, known, {options.after_sweep, options.read_back}),
+      adaptive(*desired, seen, known, tables, options.rewrite) {
   failed.resize(seen.nodes.size(), false);
   in_flight.resize(seen.nodes.size(), 0);
   probing.resize(seen.nodes.size(), false);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sm/apply/adaptive_work.h"
 #include "sm/apply/known.h"
 #include "sm/apply/table_work.h"
 #include "sm/apply/work.h"
@@ -29,6 +30,7 @@ struct Job {
   Known& known;
   ApplyOptions options;
   TableWork tables;
+  AdaptiveWork adaptive;
   Phase phase{Phase::Switches};
   std::vector<bool> failed;              // by node: it is asked nothing more
   std::vector<std::uint32_t> in_flight;  // by node

@@ -47,6 +47,7 @@ struct Known {
 enum class Phase {
   Switches,
   Read,
+  AdaptiveOff,
   Vls,
   SettleNew,
   ArmLinks,
@@ -54,6 +55,7 @@ enum class Phase {
   Settle,
   Arm,
   Activate,
+  AdaptiveOn,
   Look,
   Done
 };

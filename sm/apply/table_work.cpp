@@ -190,6 +190,39 @@ void TableWork::stage() {
       staged_[{write.at, write.block}][r] = write.ports;
 }
 
+bool TableWork::any_lft_is_due() const {
+  if (!desired_.program_lfts) return false;
+  const auto& graph = desired_.routing->graph;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const NodeIndex n = graph.node_of(s);
+    if (!is_ours_[n]) continue;
+    const device::Forwarding& t = held(n);
+    for (std::uint32_t block = 0; block < lft_blocks(); ++block) {
+      const Ports wanted = wanted_lft(s, block);
+      if (!t.lft_known[block] ||
+          !std::ranges::equal(wanted, std::span(t.lft).subspan(block * kLftBlock, kLftBlock)))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool TableWork::lfts_stand() const {
+  if (!desired_.program_lfts || failed_ || !stay_.empty()) return false;
+  const auto& routing = *desired_.routing;
+  for (SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
+    const NodeIndex n = routing.graph.node_of(s);
+    if (!is_ours_[n]) continue;
+    const device::Forwarding& t = held(n);
+    const auto row = routing.lfts.row(s);
+    for (std::size_t lid = 0; lid < row.size(); ++lid)
+      if (row[lid] != ib::tables::kNoPort &&
+          (!t.lft_known[lid / kLftBlock] || t.lft[lid] != row[lid]))
+        return false;
+  }
+  return true;
+}
+
 bool TableWork::next_round() {
   if (last_round() || failed_) return false;
   ++round_;

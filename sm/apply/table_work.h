@@ -63,6 +63,10 @@ class TableWork {
   std::array<std::uint16_t, kMftBlock> wanted_mft(ib::fabric::SwitchIndex s, std::uint16_t block,
                                                   unsigned position) const;
 
+  /// Some block of some switch is not known to be as it is to.
+  bool any_lft_is_due() const;
+  /// All switches are known to send packets where they are to, and are to go on so.
+  bool lfts_stand() const;
   /// From the tables that stand to the wanted ones without a loop at any moment: in rounds.
   void stage();
   /// What is to be written in this round at the latest; nothing: the block waits for a later one.

@@ -2,6 +2,8 @@
 //
 // From a sweep to what devices should hold: what the planner is asked, and what becomes of its
 // answer.
+#include <algorithm>
+
 #include "sm/core/impl.h"
 #include "sm/core/lost_store.h"
 #include "sm/core/restarts.h"
@@ -196,11 +198,11 @@ std::shared_ptr<const plan::Desired> SubnetManager::Impl::with_readings() const 
 
 std::set<ib::Guid> SubnetManager::Impl::mute_nodes(const Observed& swept) const {
   std::set<ib::Guid> mute;
-  if (options.plan.rates == nullptr) return mute;
+  if (options.plan.rates == nullptr && options.plan.adaptive == nullptr) return mute;
   for (NodeIndex n = 0; n < swept.nodes.size(); ++n)
-    if (known.refused.contains(swept.fabric.node(n).guid,
-                               apply::ask_for({n, &device::kGeneralInfo, {}, {}})))
-      mute.insert(swept.fabric.node(n).guid);
+    for (const device::TableKind* kind : {&device::kGeneralInfo, &device::kArInfo})
+      if (known.refused.contains(swept.fabric.node(n).guid, apply::ask_for({n, kind, {}, {}})))
+        mute.insert(swept.fabric.node(n).guid);
   return mute;
 }
 
@@ -210,9 +212,19 @@ void SubnetManager::Impl::plan_vendor_blocks_again(plan::Desired& next) {
   if (options.plan.link_force.fdr10)
     plan::want_fdr10(next, *seen, *options.plan.link_force.fdr10, known.inventory,
                      known.refused.nodes(device::kExtendedPortInfo));
+  const auto mute = mute_nodes(*seen);
+  if (next.adaptive != nullptr) {
+    const auto alarms = static_cast<std::ptrdiff_t>(next.alarms.size());
+    const auto notes = static_cast<std::ptrdiff_t>(next.notes.size());
+    plan::take_adaptive_blocks(next, *seen, known.inventory, mute);
+    std::for_each(next.alarms.begin() + alarms, next.alarms.end(),
+                  [&](const std::string& line) { log(LogLevel::Warning, "plan", line); });
+    std::for_each(next.notes.begin() + notes, next.notes.end(),
+                  [&](const std::string& line) { log(LogLevel::Info, "plan", line); });
+  }
   if (options.plan.rates == nullptr) return;
   auto rates = plan::plan_sl_rates(*seen, next.node_managed, next.sm_port, *options.plan.rates,
-                                   known.inventory, mute_nodes(*seen));
+                                   known.inventory, mute);
   next.rate_blocks = std::move(rates.blocks);
   next.to_read.insert(next.to_read.end(), rates.to_read.begin(), rates.to_read.end());
   for (const std::string& line : rates.alarms) log(LogLevel::Warning, "plan", line);

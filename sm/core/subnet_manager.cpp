@@ -188,6 +188,11 @@ void SubnetManager::set_rates(std::shared_ptr<const policy::RatePolicy> rates) {
   impl_->options.plan.rates = std::move(rates);
 }
 
+void SubnetManager::set_adaptive_routing(std::shared_ptr<const policy::AdaptiveSettings> adaptive) {
+  impl_->outdate_plan();
+  impl_->options.plan.adaptive = std::move(adaptive);
+}
+
 const MKeys& SubnetManager::m_keys() const { return impl_->m_keys; }
 const Mastership& SubnetManager::mastership() const { return impl_->mastership; }
 

@@ -159,6 +159,7 @@ class SubnetManager {
 
   /// Rate limits of SLs, likewise; null: those of devices are left alone.
   void set_rates(std::shared_ptr<const policy::RatePolicy> rates);
+  void set_adaptive_routing(std::shared_ptr<const policy::AdaptiveSettings> adaptive);
 
   /// Among several subnet managers: what this one is, and what the others are.
   const Mastership& mastership() const;

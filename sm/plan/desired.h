@@ -16,6 +16,7 @@
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/verify_changes.h"
 #include "sm/device/routing.h"
+#include "sm/plan/adaptive_routing.h"
 #include "sm/plan/p_keys.h"
 #include "sm/plan/wanted_block.h"
 #include "sm/plan/wanted_tables.h"
@@ -99,6 +100,8 @@ struct Desired {
   std::vector<WantedBlock> rate_blocks;    // those of rate limits, likewise
   std::vector<WantedBlock> speed_blocks;   // those of FDR10, likewise
   std::vector<WantedBlock> to_read;        // what must be known before the plan is whole; by node
+  std::shared_ptr<const AdaptiveRoutes> adaptive;  // null: adaptive routing is left as it is
+  std::vector<WantedBlock> adaptive_blocks;        // AdaptivePlan's: written when all else stands
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;
   std::set<ib::Guid> keep_sl_to_vl;  // PlanRequest's

@@ -9,6 +9,7 @@
 #include "libdiag/fabric/labels.h"
 #include "libdiag/fabric/planes.h"
 #include "libdiag/wire/port_attributes.h"
+#include "sm/plan/adaptive_routing.h"
 #include "sm/plan/fdr10.h"
 #include "sm/plan/partitions.h"
 #include "sm/plan/routes.h"
@@ -65,6 +66,7 @@ class Planner {
     want_rates();
     want_fdr10();
     routes_ = plan_routes(request_, settings(), reroute_, out_);
+    want_adaptive_routing();
     want_sm_sls();
     want_vls(request_, settings(), routes_, keeps_vls_, out_);
     want_switches();
@@ -280,6 +282,24 @@ class Planner {
     out_.rate_blocks = std::move(rates.blocks);
     out_.to_read = std::move(rates.to_read);
     std::ranges::move(rates.alarms, std::back_inserter(out_.alarms));
+  }
+
+  /// Where routes are not programmed those that stand go on, and so do the groups they have.
+  void want_adaptive_routing() {
+    if (options_.adaptive == nullptr || !out_.program_lfts || out_.routing->engine.empty()) return;
+    const auto& engine = out_.options_adopted ? request_.pending_options->options
+                                              : options_.choice.engine;
+    const auto& rerouter = reroute_.rerouter;
+    const bool follows = rerouter && rerouter->engine() == out_.routing->engine;
+    auto routes = std::make_shared<AdaptiveRoutes>(
+        plan_adaptive_routes(*options_.adaptive, routes_.fabric, *out_.routing, engine,
+                             follows ? rerouter->order() : nullptr, out_.sm_lid));
+    std::ranges::copy(routes->notes, std::back_inserter(out_.notes));
+    std::ranges::copy(routes->alarms, std::back_inserter(out_.alarms));
+    out_.adaptive = std::move(routes);
+    static const device::Inventory kNothing;
+    take_adaptive_blocks(out_, observed_, request_.held != nullptr ? *request_.held : kNothing,
+                         request_.mute);
   }
 
   void want_fdr10() {

@@ -77,6 +77,7 @@ struct PlanOptions {
       std::make_shared<const policy::PartitionPolicy>()};
   PKeyOptions p_keys;
   std::shared_ptr<const policy::RatePolicy> rates;  // rate limits of SLs; null: left alone
+  std::shared_ptr<const policy::AdaptiveSettings> adaptive;  // null: left alone
 };
 
 /// Owns or shares all that a plan is made from, so that it can be made on any thread, and outlive

@@ -14,6 +14,9 @@ extern const TableKind kSlToVl;            // IBA 14.2.5.8: 16 SLs
 extern const TableKind kGeneralInfo;       // Mellanox 0xFF17: capabilities of a node, one block
 extern const TableKind kExtendedPortInfo;  // Mellanox 0xFF90: FDR10 of a port, one block
 extern const TableKind kQosConfigSl;       // Mellanox 0xFF82: rate limits of a CA port, one block
+extern const TableKind kArInfo;            // Mellanox 0xFF20: adaptive routing, one block
+extern const TableKind kArGroup;           // Mellanox 0xFF21: the ports of a group, a block
+extern const TableKind kArLft;             // Mellanox 0xFF23: groups of 16 LIDs a block
 extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blocks 1 and 2 are of
                                         // low priority, 3 and 4 of high priority
 
