@@ -262,7 +262,8 @@ constexpr Row kRows[] = {
      "{load_after}, before {load_before}",
      "engine,entries,switches,load_before,load_after", 9, "routing_succeed", subject::kRouting,
      "routes were made that passed verification. Loads are CA-to-CA routes over the most loaded "
-     "link (0: not counted). A start that changes no entry tells none"},
+     "link (0: not known). A start that changes no entry tells none; one that changes some and "
+     "has no memory of routes, as with a new state directory, counts them all"},
     {Kind::EngineFailed, "routes.failed", LogLevel::Warning, "routes of {engine} cannot be used",
      "engine", 10, "routing_failed", subject::kRouting,
      "an engine does not fit the fabric, or its routes did not pass verification"},
