@@ -44,6 +44,11 @@ class From(unittest.TestCase):
         hops = len(lines) - 4
         self.assertEqual(lines[-1], f'VERIFIED from "{A}" to lid {lid} "{B}": all {hops} hops confirmed')
 
+    def test_a_port_has_no_path_to_itself(self):
+        refused = self.tracer("--from", A, "--name", A)
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("sender and target are one port", refused.stderr)
+
     def test_the_way_is_the_one_that_the_far_host_finds_itself(self):
         self.agent_is_there()
         status, document = self.trace("--from", A, "--name", B)
