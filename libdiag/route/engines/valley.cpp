@@ -12,6 +12,7 @@
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/shape/tree_shape.h"
+#include "libdiag/route/spread/quality.h"
 #include "libdiag/route/up_down/valley_hops.h"
 #include "libdiag/route/ways/even_out.h"
 #include "libdiag/tables/names.h"
@@ -39,10 +40,13 @@ tables::LinearTables spread_over(const Request& request, const Targets& targets,
       graph, targets);
   const auto minhop = minhop_candidates(request).value();
   auto lfts = spread_evenly(request, targets, hops, minhop);
-  if (!request.options.honour_previous || request.previous == nullptr) return lfts;
+  // Other least hops take what is too much, and few pairs another shape with them.
   Routes routes;
-  routes.lfts = std::move(lfts);
-  return Rerouter::relieved(request, minhop, std::move(routes)).lfts;
+  routes.lfts = lfts;
+  auto relieved = Rerouter::relieved(request, minhop, std::move(routes)).lfts;
+  const bool keeps = request.options.honour_previous && request.previous != nullptr;
+  const bool helps = greatest_load(request, relieved) * kEqualLoad < greatest_load(request, lfts);
+  return keeps || (valleys == Valleys::All && helps) ? relieved : lfts;
 }
 
 }  // namespace

@@ -165,9 +165,7 @@ TEST(Valley, HasLeastHopsEvenLoadsAndNoCreditLoopOnRandomTrees) {
       continue;
     }
     expect_least_hops_of_hosts(c, routes->lfts);
-    // Within 5 per cent, or what the hosts of one leaf send one host; where a tenth of so few links
-    // is gone there is not always a valley for each.
-    if (damage.percent > 5) continue;
+    // Within 5 per cent, or what the hosts of one leaf send one host.
     EXPECT_LE(
         greatest_load(c.request(), routes->lfts),
         1.05 * greatest_load(c.request(), minhop(c.request()).value().lfts) + damage.size.hosts);
@@ -224,6 +222,9 @@ TEST(Valley, PairsKeepTheirSls) {
       Request request = after.request();
       const auto sls = tables::carried_over(first.virtual_lanes.sls, before.graph, after.graph);
       request.previous_sls = &sls;
+      const auto lfts = tables::carried_over(first.lfts, before.graph, after.graph);
+      request.previous = &lfts;
+      request.options.honour_previous = true;
       const auto routes = valley(request);
       ASSERT_TRUE(routes.has_value()) << routes.error().message;
       EXPECT_TRUE(after.judge(*routes).must_ok());
@@ -242,7 +243,7 @@ TEST(Valley, PairsKeepTheirSls) {
           before.judge(*back, &routes->virtual_lanes.sls).must_ok() ||
           !moved_pairs(before.graph, routes->virtual_lanes.sls, back->virtual_lanes.sls).empty());
     }
-    EXPECT_LT(moved * 20, pairs) << size.pods;
+    EXPECT_LT(moved * 15, pairs) << size.pods;
   }
 }
 
