@@ -120,13 +120,13 @@ class ByShape {
   };
 
   /// Calls function(target, tree, room) for all trees. Those of one target on one thread.
-  template <class Function, class Make>
-  void for_each_tree(PerWorker<Make>& rooms, Function function) const {
+  template <class Function, class OwnRoom>
+  void for_each_tree(PerWorker<OwnRoom>& rooms, Function function) const {
     parallel_for(std::size_t{0}, graph_.switch_count(), [&](std::size_t i) {
       const auto to = static_cast<SwitchIndex>(i);
       const auto trees = walker_.trees(to);
       if (trees.empty()) return;
-      Make& room = rooms.local();
+      OwnRoom& room = rooms.local();
       for (const std::size_t t : trees) {
         sort_by_hops(walker_.ways().tree(t), to, room);
         function(to, Tree{walker_.ways().tree(t), room.sorted}, room);
@@ -250,7 +250,7 @@ class ByShape {
 
   // ---- layers ----
 
-  /// Nothing: too many pairs have to leave the layers that they had.
+  /// Nothing: by the layers that pairs had some fit nowhere, or too many have to leave theirs.
   std::optional<Layers> deal(bool as_before) {
     const auto of_class = layers_of_classes();
     std::vector<Loose> loose;
@@ -280,6 +280,7 @@ class ByShape {
     Layers result;
     claim_trees(result, tree_fits);
     place_all(loose, result);
+    if (as_before && !homeless_.empty()) return std::nullopt;
     result.needed = result.used = static_cast<unsigned>(layers_.size());
     result.sls = tables::PathSls(graph_.switch_count(), Sl{0});
     for_each_pair([&](SwitchIndex a, SwitchIndex b, bool) {
