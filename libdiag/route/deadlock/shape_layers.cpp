@@ -71,9 +71,9 @@ class ByShape {
         layer_(graph_.switch_count(), kNoLayer) {}
 
   Layers run() {
+    find_shapes();
     lead_switches();
     for (unsigned round = 0;; ++round) {
-      find_shapes();
       std::optional<Layers> layers;
       if (previous_ != nullptr) layers = deal(true);
       if (!layers) layers = deal(false);
@@ -85,6 +85,7 @@ class ByShape {
         return *std::move(layers);
       }
       lead_by_single_tops(homeless_);
+      find_shapes();
     }
   }
 
@@ -203,7 +204,6 @@ class ByShape {
   /// hops do not matter. What that changes for other such pairs is seen to next. If it does not
   /// help, nothing changes.
   void lead_switches() {
-    find_shapes();
     auto pairs = switches_of_no_class();
     if (pairs.empty()) return;
     const std::size_t before = pairs.size();
@@ -213,7 +213,9 @@ class ByShape {
       find_shapes();
       pairs = switches_of_no_class();
     }
-    if (pairs.size() >= before) ways_ = former;
+    if (pairs.size() < before) return;
+    ways_ = former;
+    find_shapes();
   }
 
   /// Pairs that no class holds and of which one has no host.
