@@ -71,9 +71,9 @@ class ByShape {
         layer_(graph_.switch_count(), kNoLayer) {}
 
   Layers run() {
+    find_shapes();
     lead_switches();
     for (unsigned round = 0;; ++round) {
-      find_shapes();
       std::optional<Layers> layers;
       if (previous_ != nullptr) layers = deal(true);
       if (!layers) layers = deal(false);
@@ -85,6 +85,7 @@ class ByShape {
         return *std::move(layers);
       }
       lead_by_single_tops(homeless_);
+      find_shapes();
     }
   }
 
@@ -120,13 +121,13 @@ class ByShape {
   };
 
   /// Calls function(target, tree, room) for all trees. Those of one target on one thread.
-  template <class Function, class Make>
-  void for_each_tree(PerWorker<Make>& rooms, Function function) const {
+  template <class Function, class OwnRoom>
+  void for_each_tree(PerWorker<OwnRoom>& rooms, Function function) const {
     parallel_for(std::size_t{0}, graph_.switch_count(), [&](std::size_t i) {
       const auto to = static_cast<SwitchIndex>(i);
       const auto trees = walker_.trees(to);
       if (trees.empty()) return;
-      Make& room = rooms.local();
+      OwnRoom& room = rooms.local();
       for (const std::size_t t : trees) {
         sort_by_hops(walker_.ways().tree(t), to, room);
         function(to, Tree{walker_.ways().tree(t), room.sorted}, room);
@@ -203,7 +204,6 @@ class ByShape {
   /// hops do not matter. What that changes for other such pairs is seen to next. If it does not
   /// help, nothing changes.
   void lead_switches() {
-    find_shapes();
     auto pairs = switches_of_no_class();
     if (pairs.empty()) return;
     const std::size_t before = pairs.size();
@@ -213,7 +213,9 @@ class ByShape {
       find_shapes();
       pairs = switches_of_no_class();
     }
-    if (pairs.size() >= before) ways_ = former;
+    if (pairs.size() < before) return;
+    ways_ = former;
+    find_shapes();
   }
 
   /// Pairs that no class holds and of which one has no host.
@@ -250,7 +252,7 @@ class ByShape {
 
   // ---- layers ----
 
-  /// Nothing: too many pairs have to leave the layers that they had.
+  /// Nothing: by the layers that pairs had some fit nowhere, or too many have to leave theirs.
   std::optional<Layers> deal(bool as_before) {
     const auto of_class = layers_of_classes();
     std::vector<Loose> loose;
@@ -280,6 +282,7 @@ class ByShape {
     Layers result;
     claim_trees(result, tree_fits);
     place_all(loose, result);
+    if (as_before && !homeless_.empty()) return std::nullopt;
     result.needed = result.used = static_cast<unsigned>(layers_.size());
     result.sls = tables::PathSls(graph_.switch_count(), Sl{0});
     for_each_pair([&](SwitchIndex a, SwitchIndex b, bool) {

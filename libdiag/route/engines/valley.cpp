@@ -40,13 +40,17 @@ tables::LinearTables spread_over(const Request& request, const Targets& targets,
       graph, targets);
   const auto minhop = minhop_candidates(request).value();
   auto lfts = spread_evenly(request, targets, hops, minhop);
-  // Other least hops take what is too much, and few pairs another shape with them.
+  // Other least hops take what is too much, and few pairs another shape with them. On large trees
+  // that has been done where something is missing.
+  constexpr std::size_t kEntriesMax = 1'000'000;
+  const bool keeps = request.options.honour_previous && request.previous != nullptr;
+  const bool small = targets.columns().size() * graph.switch_count() <= kEntriesMax;
+  if (!keeps && (valleys == Valleys::Few || !small)) return lfts;
   Routes routes;
   routes.lfts = lfts;
   auto relieved = Rerouter::relieved(request, minhop, std::move(routes)).lfts;
-  const bool keeps = request.options.honour_previous && request.previous != nullptr;
   const bool helps = greatest_load(request, relieved) * kEqualLoad < greatest_load(request, lfts);
-  return keeps || (valleys == Valleys::All && helps) ? relieved : lfts;
+  return keeps || helps ? relieved : lfts;
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "libdiag/fabric/topology_builder.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/plan/plan.h"
 #include "sm/sa/paths/path_choice.h"
@@ -238,16 +241,36 @@ Fabric fat_tree() {
   return ib::fabric::generate(tree).value();
 }
 
+Fabric tree_with_hosts_on_spines() {
+  ib::fabric::TopologyBuilder b({});
+  const std::array spines{b.add_switch("spine0", 16), b.add_switch("spine1", 16)};
+  for (const char* name : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    const auto leaf = b.add_switch(name, 16);
+    for (const auto spine : spines) b.connect(leaf, spine);
+    b.attach_hosts(leaf, 3);
+  }
+  for (const auto spine : spines) b.attach_hosts(spine, 1);
+  return b.finish().value();
+}
+
 TEST(ServiceClasses, NoEngineClosesACycleWithOneTwoOrFourClassesAndClassesShareNoVl) {
   struct Case {
     const char* engine;
     Fabric fabric;
   };
-  const Case cases[] = {
-      {"lash", torus(5, 5)},       {"dfsssp", torus(5, 5)},      {"nue", torus(5, 5)},
-      {"torus-2QoS", torus(5, 5)}, {"dfsssp", dragonfly_plus()}, {"lash", dragonfly_plus()},
-      {"nue", dragonfly_plus()},   {"dfp", dragonfly_plus()},    {"lash", fat_tree()},
-      {"dfsssp", fat_tree()},      {"nue", fat_tree()},          {"dfp", fat_tree()}};
+  const Case cases[] = {{"lash", torus(5, 5)},
+                        {"dfsssp", torus(5, 5)},
+                        {"nue", torus(5, 5)},
+                        {"torus-2QoS", torus(5, 5)},
+                        {"dfsssp", dragonfly_plus()},
+                        {"lash", dragonfly_plus()},
+                        {"nue", dragonfly_plus()},
+                        {"dfp", dragonfly_plus()},
+                        {"lash", fat_tree()},
+                        {"dfsssp", fat_tree()},
+                        {"nue", fat_tree()},
+                        {"dfp", fat_tree()},
+                        {"valley", tree_with_hosts_on_spines()}};
   for (const Case& c : cases)
     for (const std::vector<std::uint8_t>& levels :
          {std::vector<std::uint8_t>{0}, {0, 3}, {0, 1, 3, 6}}) {
