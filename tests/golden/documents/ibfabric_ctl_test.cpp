@@ -78,6 +78,26 @@ TEST_F(CtlGolden, Flows) {
   ib::golden::expect_same(ctl({"flow", "list"}), "ctl-flow-list.json");
 }
 
+TEST_F(CtlGolden, VPorts) {
+  ctl({"device", "node02 HCA-1", "vports=2"});
+  ctl({"vport", "node02 HCA-1", "2", "guid", "0x0002c90200000777"});
+  ibfabric::CtlCommand show{"vport", {"node02 HCA-1"}, {}, true};
+  ib::golden::expect_same(ctl({"vport", "node02 HCA-1"}), "ctl-vport.json");
+  show.json = false;
+  EXPECT_EQ(control.execute(ib::Instant{0}, show).text,
+            "1 down 0x0203c90300000021 P_Keys 0xffff\n2 down 0x0002c90200000777 P_Keys 0xffff\n");
+  const auto refusal = [&](const std::vector<std::string>& words) {
+    const CtlResult result = control.execute(ib::Instant{0}, {"vport", words, {}});
+    EXPECT_NE(result.status, 0);
+    return result.text;
+  };
+  EXPECT_EQ(refusal({"node02 HCA-1", "3", "up"}), "its virtual ports are 1 to 2\n");
+  EXPECT_EQ(refusal({"node01 HCA-1", "1", "up"}),
+            "the port has no virtual ports (ctl device NODE vports=N)\n");
+  EXPECT_EQ(refusal({"node02 HCA-1", "1", "sideways"}),
+            "expected vport NODE[:PORT] [INDEX up|down|lid on|lid off|guid GUID|describe TEXT]\n");
+}
+
 TEST_F(CtlGolden, Counters) {
   ib::golden::expect_same(ctl({"counters", "node01 HCA-1", "1", "SymbolErrorCounter=7"}),
                           "ctl-counters.json");
