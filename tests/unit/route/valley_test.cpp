@@ -13,6 +13,7 @@
 #include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/multicast/multicast.h"
+#include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/reroute/what_if.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/up_down/valley_hops.h"
@@ -244,6 +245,24 @@ TEST(Valley, PairsKeepTheirSls) {
           !moved_pairs(before.graph, routes->virtual_lanes.sls, back->virtual_lanes.sls).empty());
     }
     EXPECT_LT(moved * 15, pairs) << size.pods;
+  }
+}
+
+TEST(Valley, FollowsFailuresAndRepairs) {
+  for (const TreeSize& size : sizes()) {
+    const ValleyCase whole(tree_with_hosts_above(size));
+    Rerouter rerouter(*find_engine("valley"), {}, 8);
+    rerouter.adopt(whole.fabric, whole.graph, valley(whole.request()).value());
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      const ValleyCase after = damaged({size, 3, seed});
+      for (const ValleyCase* now : {&after, &whole}) {
+        const auto change = rerouter.update(now->fabric, now->graph);
+        ASSERT_TRUE(change.has_value()) << change.error().message;
+        EXPECT_TRUE(now->judge(rerouter.routes()).must_ok());
+        EXPECT_EQ(rerouter.routes().engine, "valley");
+        expect_least_hops_of_hosts(*now, rerouter.routes().lfts);
+      }
+    }
   }
 }
 
