@@ -50,7 +50,7 @@ bool Manager::write(const sm::store::Batch& batch) {
   Disk& disk = *seat_.disk;
   if (disk.is_full) return false;
   if (disk.is_shared && disk.holder != this) {
-    deposed_ = deposed_ || disk.holder != nullptr;
+    deposed_ = true;  // by one that may be gone since
     return false;
   }
   sm::store::apply(batch, disk.contents);
