@@ -76,6 +76,11 @@ void Sweep::Impl::begin_partial() {
     else
       want_whole(fmt::format("{} is not known", to_string(place.node)));
   }
+  // A node that no cable is known to lead to would be left out without a question.
+  find_routes();
+  for (const PartialSweep::Place& place : given.places)
+    if (const auto n = seen.fabric.find_node(place.node); n && !is_reached(*n))
+      want_whole(fmt::format("no cable is known to lead to {}", to_string(place.node)));
   settle_partial();
 }
 
@@ -109,6 +114,13 @@ void Sweep::Impl::examine(NodeIndex n, bool read_ports) {
 /// Breadth first, by the cables that are known by now.
 void Sweep::Impl::find_routes() {
   if (!std::exchange(part->routes_stale, false)) return;
+  // Who was found by one of its neighbours is where it was all the same.
+  ObservedNode& local = seen.nodes[seen.local_port.node];
+  local.route = {};
+  if (local.info.node_type != wire::NodeType::Switch) {
+    local.info.local_port_num.value = seen.local_port.port;
+    local.info.port_guid = seen.fabric.port(seen.local_port).guid;
+  }
   std::vector<bool> reached(seen.nodes.size(), false);
   part->via.assign(seen.nodes.size(), PortRef{});
   std::deque<NodeIndex> queue{seen.local_port.node};
@@ -373,6 +385,10 @@ void Sweep::Impl::settle_partial() {
   if (!part->why_whole.empty() || finished) return;
   if (!claims_agree()) return want_whole("the two ends of a cable do not agree");
   find_routes();
+  // Of who was quarantined one cable is known, and there may be others.
+  for (NodeIndex n = 0; n < options.partial->known->nodes.size(); ++n)
+    if (!is_reached(n) && !options.partial->known->nodes[n].usable)
+      return want_whole(fmt::format("the one known way to {} is gone", node_label(n)));
   carry_troubles_over();
 
   const fabric::Fabric& known = options.partial->known->fabric;

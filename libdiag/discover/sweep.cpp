@@ -463,12 +463,15 @@ void Sweep::Impl::on_port_info(Key key, const std::byte* bytes) {
     if (is_switch) on_known_switch_port(key.at, info);
     return;
   }
-  // The local CA's own port is the first hop; a CA further away forwards nothing.
-  const bool local_ca = !is_switch && key.at == seen.local_port && key.ask == Ask::PortInfo;
+  // The local CA's own port is the first hop; a CA further away forwards nothing. Its link may have
+  // come up between two questions about it.
+  const bool local_ca = !is_switch && key.at == seen.local_port && !local_probed;
   if ((is_switch || local_ca) && info.port_state != wire::PortState::Down && seen.nodes[n].usable &&
       !claim[seen.port_index(key.at)] &&
-      !(options.is_held && options.is_held(node.node_guid, key.at.port)))
+      !(options.is_held && options.is_held(node.node_guid, key.at.port))) {
+    local_probed = local_probed || local_ca;
     probe(Ask::Probe, key.at);
+  }
 }
 
 void Sweep::Impl::on_vendor_port_info(Key key, const wire::Mad& mad) {

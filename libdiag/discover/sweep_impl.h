@@ -41,6 +41,7 @@ struct Sweep::Impl {
   std::deque<NodeIndex> scanning;  // switches with ports left to read
   std::size_t in_flight{0};
   bool finished{false};
+  bool local_probed{false};  // somebody was asked through the port of the local CA
 
   std::vector<PortRef> claim;  // by port index: what NodeInfo through this port named
   struct Progress {

@@ -120,6 +120,12 @@ void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
   }
   if (job.phase == Phase::Look && differs(job.seen.port(p), info, p.port))
     job.note(work, false, "it changed meanwhile");
+  // Its link went down since the sweep. It may have been rebooted, as for the sweep that finds a
+  // port so (device::may_have_lost).
+  if (!job.seen.fabric.node(p.node).is_switch() &&
+      info.port_state == ib::wire::PortState::Initialize &&
+      job.seen.port(p).state() > ib::wire::PortState::Initialize)
+    job.known.inventory.forget(job.guid(p.node));
   // An event that the device sends back, not something that it holds (IBA o14-12.2.1).
   ib::wire::Mad held_now = mad;
   ib::wire::View<PortInfo>(held_now.data()).set<&PortInfo::client_reregister>(false);

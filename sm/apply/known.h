@@ -42,6 +42,12 @@ struct Known {
     inventory.clear();
     refused.clear();
   }
+  /// Nor what switches hold that are not there to be read.
+  void doubt_absent(const ib::discover::Observed& swept) {
+    inventory.for_each_forwarding([&](ib::Guid guid, const device::Forwarding&) {
+      if (!swept.fabric.find_node(guid)) doubtful.insert(guid);
+    });
+  }
 };
 
 enum class Phase {

@@ -34,7 +34,10 @@ void SubnetManager::Impl::leave_look() {
 void SubnetManager::Impl::end_look(Instant now) {
   const auto changes = looking->changes();
   const auto places = looking->places();
-  for (const ib::Guid guid : looking->unchanged()) scope.on_unchanged(guid);
+  for (const ib::Guid guid : looking->unchanged()) {
+    scope.on_unchanged(guid);
+    brought_up.on_unchanged(guid);
+  }
   for (const std::string& line : looking->notes()) log(LogLevel::Warning, "sweep", line);
   silent_switches = looking->silent();
   looking.reset();

@@ -12,6 +12,8 @@ namespace sm::core {
 namespace {
 
 constexpr unsigned kInconsistentSweepsMax = 2;
+/// Standbys are master a second after they lose a master, and clear what switches tell.
+constexpr Duration kSweepOld = std::chrono::milliseconds(500);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 
 }  // namespace
@@ -94,6 +96,7 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   o.partial = std::move(partial);
   go(Event::SweepDue);
   sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
+  slept_sweeping = false;
 }
 
 void SubnetManager::Impl::end_sweep(Instant now) {
@@ -117,6 +120,8 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     scope.on_whole_swept(*found, desired != nullptr);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
+  doubt_brought_up(*found, asked_anew);
+  doubt_told_by_others(*found);
   if (doubt_strays(*found) && sweeps_part) {
     go(Event::Torn);
     found.reset();
@@ -135,7 +140,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     return;
   }
   inconsistent_sweeps = 0;
-  strays.forget();
+  strays.on_swept(seen, *found);
   go(Event::Swept);
   if (options.rehearse) {
     go(Event::ToBeManaged);
@@ -162,6 +167,27 @@ bool SubnetManager::Impl::doubt_strays(const Observed& swept) {
   return true;
 }
 
+void SubnetManager::Impl::doubt_brought_up(const Observed& swept,
+                                           std::vector<ib::Guid> asked_anew) {
+  if (!sweeps_part)
+    for (const auto& node : swept.nodes) asked_anew.push_back(node.info.node_guid);
+  for (const ib::Guid guid : brought_up.doubtful(swept, asked_anew)) known.doubt(guid);
+}
+
+void SubnetManager::Impl::doubt_told_by_others(const Observed& swept) {
+  if (!desired) return;
+  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
+    const auto& node = swept.fabric.node(n);
+    for (unsigned p = node.is_switch() ? 0 : 1; p <= (node.is_switch() ? 0U : node.num_ports);
+         ++p) {
+      const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
+      if (port == nullptr) continue;
+      const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
+      if (sm_lid.is_unicast() && sm_lid != desired->sm_lid) known.doubt(node.guid);
+    }
+  }
+}
+
 void SubnetManager::Impl::follow_mastership(Instant now) {
   for (const ib::mad::Cookie cookie : mastership.take_cancelled()) transactor.cancel(cookie);
   for (ib::mad::Request& r : mastership.take_requests()) ask(now, std::move(r));
@@ -178,10 +204,21 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
   if (state == State::Deciding && mastership.is_decided()) on_decided(now);
 }
 
+bool SubnetManager::Impl::is_first_sweep_outdated(Instant now) const {
+  if (desired || swept_anew || options.mastership.ignore_others) return false;
+  return slept_sweeping || (now - began >= kSweepOld && !mastership.others().all().empty());
+}
+
 void SubnetManager::Impl::on_decided(Instant now) {
   auto decided = std::exchange(found, nullptr);
   const bool to_manage = !watching && mastership.conclude(now);
-  if (to_manage && options.shares_store && recall_wanted) {
+  if (to_manage && is_first_sweep_outdated(now)) {
+    swept_anew = true;
+    go(Event::Torn);
+    log(LogLevel::Info, "sweep",
+        "another subnet manager may have been master while the first sweep ran: once more");
+    want_sweep(now, Reason::Election);
+  } else if (to_manage && options.shares_store && recall_wanted) {
     go(Event::ToBeRecalled);
     found = std::move(decided);
     effects.recall = true;
@@ -225,9 +262,13 @@ void SubnetManager::Impl::on_other_master(const std::string& where) {
 void SubnetManager::Impl::detect_sleep(Instant now) {
   const Instant before = std::exchange(awake_at, now);
   if (now - before < kSleepLeast) return;
-  if (!started || !mastership.is_master() || options.mastership.ignore_others) return;
+  if (!started || options.mastership.ignore_others) return;
   const Instant due = next_deadline();
   if (due >= now - kSleepLeast) return;
+  if (!mastership.is_master()) {
+    slept_sweeping = state == State::Sweeping || state == State::Deciding;
+    return;
+  }
   // What is under way was planned for a subnet that may be somebody else's by now.
   stand_down(now);
   mastership.on_slept(now - due);
@@ -260,6 +301,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   silent_switches.clear();
   kept.forget();
   strays.forget();
+  brought_up.forget();
   reasons.clear();
   scope.forget();
   renamed.clear();
@@ -269,7 +311,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = balancing = false;
   effects.recall = false;
   recall_wanted = true;
-  watching = false;
+  watching = swept_anew = false;
   watch_at = now;
 }
 
@@ -296,7 +338,10 @@ void SubnetManager::Impl::begin_apply() {
   lfts_read = o.read_lfts;
   for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
     o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
-  if (state == State::Applying) scope.on_apply(*seen);
+  if (state == State::Applying) {
+    scope.on_apply(*seen);
+    brought_up.on_apply(*seen);
+  }
   published_before_active = state != State::Applying;
   unshare();
   applying = std::make_unique<apply::Apply>(state == State::Reading ? with_readings() : desired,

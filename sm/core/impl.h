@@ -14,6 +14,7 @@
 
 #include "libdiag/base/invariant.h"
 #include "sm/core/babbling_ports.h"
+#include "sm/core/brought_up.h"
 #include "sm/core/flapping.h"
 #include "sm/core/kept_nodes.h"
 #include "sm/core/light_sweep.h"
@@ -117,6 +118,7 @@ struct SubnetManager::Impl {
   std::set<Reason> reasons;
   SweepScope scope;  // of the next sweep
   Strays strays;     // since the last sweep, or the last light sweep that found nothing
+  BroughtUp brought_up;
   Instant sweep_at{kNever};
   Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
@@ -124,6 +126,9 @@ struct SubnetManager::Impl {
   Instant watch_at{0};      // while another one is master
   bool watching{false};     // by the sweep that is under way
   bool sweeps_part{false};  // it does
+  bool slept_sweeping{
+      false};              // nothing happened here for seconds, while who is master is not known
+  bool swept_anew{false};  // the first sweep was too old to plan by
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
@@ -236,6 +241,11 @@ struct SubnetManager::Impl {
   /// Of nodes that may have been told or asked what others were meant to be, by the ways of before
   /// the sweep, nothing is believed. True: and ports are to be read again.
   bool doubt_strays(const Observed& swept);
+  /// Nor of those that were perhaps rebooted while they were brought up. `asked_anew`: nodes that a
+  /// sweep of a part asked.
+  void doubt_brought_up(const Observed& swept, std::vector<ib::Guid> asked_anew);
+  /// Nor of those that name another subnet manager than this one, which told them what to hold.
+  void doubt_told_by_others(const Observed& swept);
 
   // ---- other subnet managers
 
@@ -243,6 +253,9 @@ struct SubnetManager::Impl {
   void follow_mastership(Instant now);
 
   void on_decided(Instant now);
+  /// While the first sweep ran another one may have been master, changed what devices hold and
+  /// cleared what switches tell.
+  bool is_first_sweep_outdated(Instant now) const;
   void on_recalled(Instant now, const std::optional<store::Contents>& contents);
   /// Another one was master while this one did not look, and may have written what is stored.
   void on_other_master(const std::string& where);
@@ -259,6 +272,8 @@ struct SubnetManager::Impl {
   void tell_watched(Instant now);
 
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
+  /// Ports that are managed now and were not: what they had registered may be gone.
+  void note_who_was_away(const Observed& swept);
   void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                     std::shared_ptr<const plan::FoundRoutes> routes_found = nullptr);
 

@@ -70,7 +70,9 @@ class Transplant {
   std::optional<std::uint8_t> entry_of(NodeIndex old) const {
     for (unsigned p = 0; p <= before_.fabric.node(old).num_ports; ++p) {
       const PortRef peer = before_.fabric.port(old, p).peer;
+      const auto* was = before_.known_port({old, static_cast<std::uint8_t>(p)});
       if (!peer || !before_.fabric.node(peer.node).is_switch()) continue;
+      if (was == nullptr || was->state() != PortState::Active) continue;
       if (const auto at = place_of(peer); at && carries_data(*at))
         return static_cast<std::uint8_t>(p);
     }

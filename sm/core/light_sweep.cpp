@@ -127,103 +127,119 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
   const ib::mad::Cookie c = completion.cookie - cookie_base_;
   const PortRef at{static_cast<NodeIndex>(c & 0xFFFFFFFF),
                    static_cast<std::uint8_t>((c >> 32) & 0xFF)};
-  const auto kind = static_cast<unsigned>((c >> 40) & 0xFF);
-  const auto& node = observed_.nodes[at.node];
-  const auto name = [&] { return ib::fabric::node_label(observed_.fabric.node(at.node)); };
-  const bool answered = completion.reply && completion.reply->mad.status() == 0;
-  switch (kind) {
-    case kSwitch: {
-      if (!answered) {
-        if (node.route.hops.empty()) {
-          anywhere_ = true;
-          changes_.push_back(fmt::format("switch {} does not answer", name()));
-          return;
-        }
-        // Is the cable to it down, or is it merely slow? Its neighbour knows.
-        ib::mad::DirectedRoute before = node.route;
-        const std::uint8_t port = before.hops.back();
-        before.hops.pop_back();
-        ask(kNeighbour, at, ib::wire::attr::kPortInfo, before, node.info.node_guid.value * 17 + 1,
-            port);
-        return;
-      }
-      if (silent_.erase(node.info.node_guid) > 0)
-        notes_.push_back(fmt::format("switch {} answers again", name()));
-      const auto info = ib::wire::body<ib::wire::SwitchInfo>(completion.reply->mad);
-      if (info.port_state_change) {
-        note_change({{node.info.node_guid, false}},
-                    fmt::format("switch {}: a port changed its state", name()));
-      } else if (node.switch_info && info.linear_fdb_top != node.switch_info->linear_fdb_top) {
-        note_change({{node.info.node_guid, true}},
-                    fmt::format("switch {}: LinearFDBTop is {}, {} was set", name(),
-                                info.linear_fdb_top, node.switch_info->linear_fdb_top));
-      } else {
-        unchanged_.push_back(node.info.node_guid);
-      }
-      return;
-    }
+  const ib::wire::Mad* reply = completion.reply ? &completion.reply->mad : nullptr;
+  const ib::wire::Mad* good = reply != nullptr && reply->status() == 0 ? reply : nullptr;
+  switch (static_cast<unsigned>((c >> 40) & 0xFF)) {
+    case kSwitch:
+      return on_switch(at, good);
     case kNeighbour:
-      if (!answered) {
-        anywhere_ = true;
-        changes_.push_back(fmt::format("switch {} and its neighbour do not answer", name()));
-      } else if (ib::wire::body<ib::wire::PortInfo>(completion.reply->mad).port_state ==
-                 ib::wire::PortState::Down) {
-        note_change(places_on_the_way(observed_, at.node),
-                    fmt::format("the cable to switch {} is down", name()));
-      } else {
-        // It may well forward what it was told to: no reason to sweep, and one to tell, once.
-        if (silent_.insert(node.info.node_guid).second)
-          notes_.push_back(
-              fmt::format("switch {} does not answer, though the cable to it is up; its tables "
-                          "are kept until a full sweep",
-                          name()));
-      }
-      return;
-    case kTrouble: {
-      const Trouble& t = troubles_.at(at);
-      if (!completion.reply) return;
-      if (!is_in_order(observed_, t, completion.reply->mad)) {
-        // What he said of himself may have been nonsense, and the question with it.
-        if (t.attribute != ib::wire::attr::kNodeInfo)
-          ask(kWho, at, ib::wire::attr::kNodeInfo, t.route,
-              node.info.node_guid.value * 31 + at.port, 0);
-        return;
-      }
-      // Who never said who he is is looked for behind the port.
-      const bool is_known = observed_.fabric.find_node(t.node_guid).has_value();
-      note_change({{is_known ? t.node_guid : node.info.node_guid, true}},
-                  fmt::format("the node behind {} port {} answers now", name(), at.port));
-      return;
-    }
-    case kWho: {
-      const Trouble& t = troubles_.at(at);
-      const auto info = answered ? ib::wire::body<ib::wire::NodeInfo>(completion.reply->mad)
-                                 : ib::wire::NodeInfo{};
-      if (!answered || !ib::discover::implausible(info).empty() || info.node_guid == t.node_guid)
-        return;
-      std::vector<SweepScope::Place> places{{node.info.node_guid, true}};
-      if (observed_.fabric.find_node(t.node_guid)) places.push_back({t.node_guid, true});
-      note_change(places,
-                  fmt::format("the node behind {} port {} says that it is {}, and was {}", name(),
-                              at.port, to_string(info.node_guid), to_string(t.node_guid)));
-      return;
-    }
+      return on_neighbour(at, good);
+    case kTrouble:
+      return on_trouble(at, reply);
     case kKept:
-      if (answered && ib::wire::body<ib::wire::NodeInfo>(completion.reply->mad).node_guid ==
-                          node.info.node_guid)
-        note_change({{node.info.node_guid, false}}, fmt::format("node {} answers again", name()));
-      return;
-    case kEndPort: {
-      const auto info = answered ? ib::wire::body<ib::wire::PortInfo>(completion.reply->mad)
-                                 : ib::wire::PortInfo{};
-      if (info.port_state == observed_.port(at).state()) return;
-      anywhere_ = true;
-      changes_.emplace_back("the local port changed its state");
-      return;
-    }
+      return on_kept(at, good);
+    case kEndPort:
+      return on_end_port(at, good);
+    case kWho:
+      return on_who(at, good);
     default:
       return;
   }
+}
+
+std::string LightSweep::name(PortRef at) const {
+  return ib::fabric::node_label(observed_.fabric.node(at.node));
+}
+
+void LightSweep::on_switch(PortRef at, const ib::wire::Mad* answer) {
+  const auto& node = observed_.nodes[at.node];
+  if (answer == nullptr) {
+    if (node.route.hops.empty()) {
+      anywhere_ = true;
+      changes_.push_back(fmt::format("switch {} does not answer", name(at)));
+      return;
+    }
+    // Is the cable to it down, or is it merely slow? Its neighbour knows.
+    ib::mad::DirectedRoute before = node.route;
+    const std::uint8_t port = before.hops.back();
+    before.hops.pop_back();
+    ask(kNeighbour, at, ib::wire::attr::kPortInfo, before, node.info.node_guid.value * 17 + 1,
+        port);
+    return;
+  }
+  if (silent_.erase(node.info.node_guid) > 0)
+    notes_.push_back(fmt::format("switch {} answers again", name(at)));
+  const auto info = ib::wire::body<ib::wire::SwitchInfo>(*answer);
+  if (info.port_state_change) {
+    note_change({{node.info.node_guid, false}},
+                fmt::format("switch {}: a port changed its state", name(at)));
+  } else if (node.switch_info && info.linear_fdb_top != node.switch_info->linear_fdb_top) {
+    note_change({{node.info.node_guid, true}},
+                fmt::format("switch {}: LinearFDBTop is {}, {} was set", name(at),
+                            info.linear_fdb_top, node.switch_info->linear_fdb_top));
+  } else {
+    unchanged_.push_back(node.info.node_guid);
+  }
+}
+
+void LightSweep::on_neighbour(PortRef at, const ib::wire::Mad* answer) {
+  if (answer == nullptr) {
+    anywhere_ = true;
+    changes_.push_back(fmt::format("switch {} and its neighbour do not answer", name(at)));
+  } else if (ib::wire::body<ib::wire::PortInfo>(*answer).port_state == ib::wire::PortState::Down) {
+    note_change(places_on_the_way(observed_, at.node),
+                fmt::format("the cable to switch {} is down", name(at)));
+  } else if (silent_.insert(observed_.nodes[at.node].info.node_guid).second) {
+    // It may well forward what it was told to: no reason to sweep, and one to tell, once.
+    notes_.push_back(
+        fmt::format("switch {} does not answer, though the cable to it is up; its tables are kept "
+                    "until a full sweep",
+                    name(at)));
+  }
+}
+
+void LightSweep::on_trouble(PortRef at, const ib::wire::Mad* reply) {
+  const Trouble& t = troubles_.at(at);
+  if (reply == nullptr) return;
+  const ib::Guid near = observed_.nodes[at.node].info.node_guid;
+  if (!is_in_order(observed_, t, *reply)) {
+    // What he said of himself may have been nonsense, and the question with it.
+    if (t.attribute != ib::wire::attr::kNodeInfo)
+      ask(kWho, at, ib::wire::attr::kNodeInfo, t.route, near.value * 31 + at.port, 0);
+    return;
+  }
+  // Who never said who he is is looked for behind the port.
+  const bool is_known = observed_.fabric.find_node(t.node_guid).has_value();
+  note_change({{is_known ? t.node_guid : near, true}},
+              fmt::format("the node behind {} port {} answers now", name(at), at.port));
+}
+
+void LightSweep::on_who(PortRef at, const ib::wire::Mad* answer) {
+  const Trouble& t = troubles_.at(at);
+  const auto info =
+      answer != nullptr ? ib::wire::body<ib::wire::NodeInfo>(*answer) : ib::wire::NodeInfo{};
+  if (answer == nullptr || !ib::discover::implausible(info).empty() ||
+      info.node_guid == t.node_guid)
+    return;
+  std::vector<SweepScope::Place> places{{observed_.nodes[at.node].info.node_guid, true}};
+  if (observed_.fabric.find_node(t.node_guid)) places.push_back({t.node_guid, true});
+  note_change(places,
+              fmt::format("the node behind {} port {} says that it is {}, and was {}", name(at),
+                          at.port, to_string(info.node_guid), to_string(t.node_guid)));
+}
+
+void LightSweep::on_kept(PortRef at, const ib::wire::Mad* answer) {
+  const ib::Guid guid = observed_.nodes[at.node].info.node_guid;
+  if (answer != nullptr && ib::wire::body<ib::wire::NodeInfo>(*answer).node_guid == guid)
+    note_change({{guid, false}}, fmt::format("node {} answers again", name(at)));
+}
+
+void LightSweep::on_end_port(PortRef at, const ib::wire::Mad* answer) {
+  const auto info =
+      answer != nullptr ? ib::wire::body<ib::wire::PortInfo>(*answer) : ib::wire::PortInfo{};
+  if (info.port_state == observed_.port(at).state()) return;
+  anywhere_ = true;
+  changes_.emplace_back("the local port changed its state");
 }
 
 }  // namespace sm::core

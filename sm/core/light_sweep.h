@@ -46,6 +46,14 @@ class LightSweep : public ib::mad::Exchange {
   void ask(unsigned kind, ib::fabric::PortRef at, std::uint16_t attribute,
            const ib::mad::DirectedRoute& route, std::uint64_t target, std::uint32_t modifier);
   void note_change(const std::vector<SweepScope::Place>& places, std::string line);
+  std::string name(ib::fabric::PortRef at) const;
+  // By what was asked; null: no answer with status 0, or, of on_trouble(), none at all.
+  void on_switch(ib::fabric::PortRef at, const ib::wire::Mad* answer);
+  void on_neighbour(ib::fabric::PortRef at, const ib::wire::Mad* answer);
+  void on_trouble(ib::fabric::PortRef at, const ib::wire::Mad* reply);
+  void on_who(ib::fabric::PortRef at, const ib::wire::Mad* answer);
+  void on_kept(ib::fabric::PortRef at, const ib::wire::Mad* answer);
+  void on_end_port(ib::fabric::PortRef at, const ib::wire::Mad* answer);
 
   const ib::discover::Observed& observed_;
   ib::mad::Cookie cookie_base_;

@@ -30,18 +30,36 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   }
   if (desired) {
     kept.keep(now, *swept, *seen, desired->node_managed, !cut_short);
+    note_who_was_away(*swept);
   } else {
     kept.forget();
   }
   take_logs(kept);
   flapping.on_sweep(now, *seen, *swept);
   take_logs(flapping);
-  if (operator_asked) known.doubt_ports();
+  if (operator_asked) {
+    known.doubt_ports();
+    known.doubt_absent(*swept);
+  }
   tables.on_found(*swept, operator_asked);
   silent_switches.clear();  // those of this sweep are in its troubles
   looks_for_routes = !snapshot && (inputs.routes_made() || taking_over);
   cut_at = kNever;
   ask_for_plan(now, std::move(swept));
+}
+
+void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
+  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
+    const auto& node = swept.fabric.node(n);
+    for (unsigned p = 1; !node.is_switch() && p <= node.num_ports; ++p) {
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      if (swept.known_port(at) == nullptr) continue;
+      const ib::Guid guid = swept.fabric.port(at).guid;
+      const auto was = seen->fabric.find_port_guid(guid);
+      if (!was || !desired->ports[seen->port_index(*was)].managed)
+        inputs.reregister_pending.insert(guid);
+    }
+  }
 }
 
 void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,

@@ -15,6 +15,7 @@ constexpr std::array kTransitions = {
     Transition{State::Looking, Event::Looked, State::Idle},
     Transition{State::Sweeping, Event::Torn, State::Idle},
     Transition{State::Sweeping, Event::Swept, State::Deciding},
+    Transition{State::Deciding, Event::Torn, State::Idle},
     Transition{State::Deciding, Event::ToBeManaged, State::Planning},
     Transition{State::Deciding, Event::ToBeRecalled, State::Recalling},
     Transition{State::Recalling, Event::Recalled, State::Planning},

@@ -106,17 +106,16 @@ std::vector<DirectedRoute> routes_to(const Observed& seen, NodeIndex n) {
   return routes;
 }
 
-}  // namespace
-
-std::set<ib::Guid> Strays::between(const Observed& before, const Observed& found) const {
-  std::set<ib::Guid> doubtful;
-  if (asked_.empty()) return doubtful;
+void find_doubtful(const std::unordered_set<ib::Guid>& asked, const Observed& before,
+                   const Observed& found, std::set<ib::Guid>& doubtful) {
+  if (asked.empty()) return;
   Detours detours(before, found);
-  if (!detours.any()) return doubtful;
+  if (!detours.any()) return;
   const auto doubt = [&](ib::Guid guid) {
-    if (before.fabric.find_node(guid) && found.fabric.find_node(guid)) doubtful.insert(guid);
+    // Who is silent now may be found again, or stay as it was known (KeptNodes).
+    if (before.fabric.find_node(guid)) doubtful.insert(guid);
   };
-  for (const ib::Guid guid : asked_) {
+  for (const ib::Guid guid : asked) {
     const auto n = before.fabric.find_node(guid);
     if (!n) continue;
     for (const DirectedRoute& route : routes_to(before, *n))
@@ -127,7 +126,25 @@ std::set<ib::Guid> Strays::between(const Observed& before, const Observed& found
         doubt(other);
       }
   }
+}
+
+}  // namespace
+
+std::set<ib::Guid> Strays::between(const Observed& before, const Observed& found) const {
+  std::set<ib::Guid> doubtful;
+  find_doubtful(asked_, before, found, doubtful);
+  if (earlier_) find_doubtful(earlier_->asked, *earlier_->before, found, doubtful);
   return doubtful;
+}
+
+void Strays::on_swept(std::shared_ptr<const Observed> before, const Observed& found) {
+  const auto finds_all = [&](const std::unordered_set<ib::Guid>& asked) {
+    return std::ranges::all_of(
+        asked, [&](ib::Guid guid) { return found.fabric.find_node(guid).has_value(); });
+  };
+  if (earlier_ && finds_all(earlier_->asked)) earlier_.reset();
+  if (!earlier_ && !finds_all(asked_)) earlier_.emplace(Earlier{asked_, std::move(before)});
+  asked_.clear();
 }
 
 }  // namespace sm::core

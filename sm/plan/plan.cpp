@@ -346,12 +346,9 @@ class Planner {
     const Lid lid = seen.get<&PortInfo::lid>(), sm_lid = seen.get<&PortInfo::master_sm_lid>();
     const bool lid_lost = lid.is_unicast() && (lid != a.lid || seen.get<&PortInfo::lmc>() != a.lmc);
     const bool sm_lost = sm_lid.is_unicast() && sm_lid != out_.sm_lid;
-    const bool was_away =
-        request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     const bool reregister_pending = request_.reregister_pending.contains(a.guid);
-    want.reregister =
-        may_reregister(options_, seen) && !is_switch(a.port.node) &&
-        (lid_lost || sm_lost || (in_use && (was_away || reregister_pending || sa_state_lost_)));
+    want.reregister = may_reregister(options_, seen) && !is_switch(a.port.node) &&
+                      (lid_lost || sm_lost || (in_use && (reregister_pending || sa_state_lost_)));
   }
 
   void want_link(PortRef p) {

@@ -86,10 +86,9 @@ struct PlanRequest {
   std::shared_ptr<const ib::discover::Observed> observed;  // never null
   PlanOptions options;
   std::shared_ptr<const ib::route::StoredLids> stored;
-  /// What was seen before, if anything: the registrations of ports that were away may be gone.
-  std::shared_ptr<const ib::discover::Observed> before;
+  std::shared_ptr<const ib::discover::Observed> before;  // what was seen then, if anything
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
-  std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer
+  std::set<ib::Guid> reregister_pending;  // who was away, or was to and did not answer, must, too
   std::shared_ptr<const std::vector<MlidGroup>> groups;
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did

@@ -218,6 +218,29 @@ TEST(Partitions, ATableThatCannotBeReadIsLeftAsItIsUntilItCan) {
   EXPECT_EQ(written, 0U);
 }
 
+/// Between the reading of its tables and the Sets that take it to ACTIVE; the switch alone tells.
+TEST(Partitions, AHostThatIsRebootedWhileItIsBroughtUpHasItsKeysInTheEnd) {
+  PartitionRun p(with_file(kAll + red(guid_of(1) + "=full")));
+  auto& model = p.run_.model();
+  const PortRef leaf = p.leaf_of(1);
+  unsigned reboots = 0;
+  p.run_.watch([&](const ib::mad::Packet& packet) {
+    if (packet.mad.method() != ib::wire::Method::Set ||
+        packet.mad.attribute_id() != attr::kPortInfo || reboots != 0 ||
+        model.port_info(p.host(1)).port_state != ib::wire::PortState::Initialize)
+      return true;
+    ++reboots;
+    EXPECT_TRUE(model.reboot(p.run_.now(), p.host(1).node));
+    return true;
+  });
+  ASSERT_TRUE(model.link_down(p.run_.now(), leaf));
+  ASSERT_TRUE(model.link_up(p.run_.now(), leaf));
+  p.run_.run_for(15s);
+  EXPECT_EQ(reboots, 1U);
+  EXPECT_EQ(model.port_info(p.host(1)).port_state, ib::wire::PortState::Active);
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
+}
+
 TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
   PartitionRun p(with_file(kAll + red(guid_of(1))));
   forge_keys_of_host_1(p);

@@ -472,7 +472,35 @@ VlTrees::Tables VlTrees::tables() {
     take(tree);
     write(tree, arc_load, result.lfts);
   }
+  lead_own(result.lfts);
   return result;
+}
+
+/// A switch without CAs that a tree leaves out sends what is its own to a neighbour that knows the
+/// way. Nobody else's packets come by.
+void VlTrees::lead_own(tables::LinearTables& lfts) const {
+  std::vector<SwitchIndex> without;
+  for (SwitchIndex s = 0; s < graph_->switch_count(); ++s)
+    if (!is_source(s)) without.push_back(s);
+  const auto lead = [&](Lid lid) {
+    bool any = true;
+    while (any) {
+      any = false;
+      for (const SwitchIndex s : without) {
+        if (lfts.at(s, lid) != tables::kNoPort) continue;
+        const auto arcs = graph_->arcs(s);
+        const auto knows = std::ranges::find_if(
+            arcs, [&](const auto& arc) { return lfts.at(arc.to, lid) != tables::kNoPort; });
+        if (knows == arcs.end()) continue;
+        lfts.set(s, lid, knows->out_port);
+        any = true;
+      }
+    }
+  };
+  for (const Target& target : targets_->all()) {
+    for (const auto& column : targets_->columns(target)) lead(column.lid);
+    for (const auto& own : targets_->switch_lids(target.leaf)) lead(own.lid);
+  }
 }
 
 tables::PathSls VlTrees::sls() const {

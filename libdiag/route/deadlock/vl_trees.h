@@ -108,6 +108,7 @@ class VlTrees {
                    const tables::PathSls* previous);
   void append_path(const Tree& tree, fabric::SwitchIndex from, std::vector<Dependency>& out) const;
   void write(const Tree& tree, std::vector<double>& arc_load, tables::LinearTables& tables);
+  void lead_own(tables::LinearTables& lfts) const;
 
   const fabric::CompactGraph* graph_;
   const Targets* targets_;

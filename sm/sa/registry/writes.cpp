@@ -33,6 +33,12 @@ constexpr RegisteredKind kKinds[] = {
     {attr::kGuidInfoRecord, register_aliases, remove_aliases, 3, {}, false, nullptr},
 };
 
+/// A removal, or a cancellation of notices.
+bool takes_back(const WriteRequest& request) {
+  if (request.attribute != attr::kInformInfo) return request.method == ib::wire::Method::Delete;
+  return ib::wire::decode<ib::wire::InformInfo>(request.data.data()).subscribe == 0;
+}
+
 }  // namespace
 
 const RegisteredKind* find_kind(std::uint16_t attribute) {
@@ -46,6 +52,10 @@ Outcome evaluate(const World& world, const WriteRequest& request) {
                      : request.method == ib::wire::Method::Set ? kind->set
                                                                : kind->remove;
   if (judge == nullptr) return Refusal{ib::wire::status::kBadAttribute, {}};
+  // Who hears that there is nothing to take back believes it. What a port has registered stays
+  // while it cannot be asked (UnreachableNodes), and the next sweep may show it again.
+  if (request.requester.port == nullptr && takes_back(request))
+    return Refusal{ib::wire::status::kBusy, {}};
   return judge(world, request);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "tests/sim/system/happenings.h"
 #include "tests/sim/system/system.h"
 
@@ -66,6 +69,12 @@ void twin(Script& script, const Item& item) {
   for (const NodeIndex taken : script.twins)
     if (taken == original || taken == copy) return;
   if (original == copy) return;
+  // A subnet manager is to find a host of its own.
+  const auto stays = [&](NodeIndex host) {
+    return host != original && host != copy && fabric.port(host, 1).peer &&
+           std::ranges::find(script.twins, host) == script.twins.end();
+  };
+  if (std::ranges::none_of(hosts, stays)) return;
   fabric.node(copy).guid = fabric.node(original).guid;
   fabric.node(copy).system_image_guid = fabric.node(original).system_image_guid;
   fabric.port(copy, 1).guid = fabric.port(original, 1).guid;
@@ -153,8 +162,11 @@ void be_odd(System& system, const Item& item) {
   };
   const Trait& told = kOdd[item.picks[1] % std::size(kOdd)];
   system.trace(fmt::format("  {} {}", told.name, told.value));
-  (void)system.model().set_trait(system.now(), any_node(system, item.picks[0]), std::nullopt,
-                                 told.name, told.value);
+  const NodeIndex node = any_node(system, item.picks[0]);
+  (void)system.model().set_trait(system.now(), node, std::nullopt, told.name, told.value);
+  // What a device is capable of does not change while it runs.
+  if (std::string_view(told.name).ends_with("_cap"))
+    (void)system.model().reboot(system.now(), node);
 }
 
 void lose_mads(System& system, const Item& item) {

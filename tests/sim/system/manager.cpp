@@ -60,7 +60,7 @@ bool Manager::write(const sm::store::Batch& batch) {
   Disk& disk = *seat_.disk;
   if (disk.is_full) return false;
   if (disk.is_shared && disk.holder != this && !apart_) {
-    deposed_ = deposed_ || disk.holder != nullptr;
+    deposed_ = true;  // by one that may be gone since
     return false;
   }
   if (disk.is_shared) sm::store::apply(batch, known_);

@@ -327,12 +327,16 @@ bool System::looks_settled() { return why_not_settled().empty(); }
 
 bool System::settle() {
   const Instant end = now() + kSettlesWithin;
+  bool looked_settled = false;
   while (now() < end) {
     run_until(now() + 500ms);
-    if (looks_settled()) return true;
+    // Links that were taken down are swept again in a moment, with nothing to be seen meanwhile.
+    if (std::exchange(looked_settled, looks_settled()) && looked_settled) return true;
     if (has_findings()) return false;
   }
   report("settles", why_not_settled());
+  // What else is broken may tell why.
+  if (traces()) tell_checks([&](Check& check) { check.on_settled(*this); });
   return false;
 }
 

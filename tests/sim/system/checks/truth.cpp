@@ -25,7 +25,8 @@ class TruthCheck final : public Check {
         if (p != 0 && !end.active && !is_told(system, at))
           return system.report(
               "I11", fmt::format("SUBNET UP is said, and {} is not ACTIVE", system.name(at)));
-        if (p != 0 && wires.is_switch(n)) continue;
+        // Who has just come, as the switch tells, has the LID of where he was.
+        if (p != 0 && (wires.is_switch(n) || !end.active)) continue;
         const ib::Lid lid = system.model().port_info(at).lid;
         if (!lid.is_unicast()) continue;
         if (const auto [other, is_new] = owners.emplace(lid, at); !is_new)

@@ -35,6 +35,20 @@ TEST(SaServer, AnswersWhatItDoesNotKnow) {
   EXPECT_EQ(bench.ask(bench.request(Method::Set, 0x16)).mad.method(), Method::GetResp);
 }
 
+/// It would take "there is no such thing" for good, and the next sweep may show it again.
+TEST(SaServer, WhoIsNotKnownNowMayTakeBackWhatItHasLater) {
+  Bench bench(small_tree());
+  ib::wire::InformInfo cancel;
+  cancel.is_generic = 1;
+  auto inform = bench.request(Method::Set, attr::kInformInfo);
+  ib::wire::set_body(inform.mad, cancel);
+  for (auto request : {bench.request(Method::Delete, attr::kMcMemberRecord),
+                       bench.request(Method::Delete, attr::kServiceRecord), inform}) {
+    request.address.lid = Lid{0xBFFF};
+    EXPECT_EQ(bench.ask(request).mad.status(), status::kBusy) << request.mad.attribute_id();
+  }
+}
+
 TEST(SaServer, AnswersAnotherClassVersionWithAStatus) {
   Bench bench(small_tree());
   auto request = bench.request(Method::Get, attr::kClassPortInfo);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/brought_up.h"
+
+namespace sm::core {
+
+using ib::Guid;
+using ib::discover::Observed;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::wire::PortState;
+
+void BroughtUp::on_apply(const Observed& seen) {
+  for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
+    const auto& node = seen.fabric.node(n);
+    if (node.is_switch()) continue;
+    for (unsigned p = 1; p <= node.num_ports; ++p) {
+      const PortRef at{n, static_cast<std::uint8_t>(p)}, near = seen.fabric.port(at).peer;
+      if (!near || !seen.fabric.node(near.node).is_switch()) continue;
+      const auto state = seen.port(at).state();
+      if (state == PortState::Initialize || state == PortState::Armed)
+        nodes_.emplace(seen.fabric.node(near.node).guid, node.guid);
+    }
+  }
+}
+
+std::set<Guid> BroughtUp::doubtful(const Observed& found, const std::vector<Guid>& switches) {
+  std::set<Guid> doubted;
+  for (const Guid guid : switches) {
+    const auto n = found.fabric.find_node(guid);
+    const auto first = nodes_.lower_bound({guid, Guid{}});
+    auto last = first;
+    for (; last != nodes_.end() && last->first == guid; ++last)
+      if (n && found.nodes[*n].changed) doubted.insert(last->second);
+    nodes_.erase(first, last);
+  }
+  return doubted;
+}
+
+void BroughtUp::on_unchanged(Guid switch_guid) {
+  nodes_.erase(nodes_.lower_bound({switch_guid, Guid{}}),
+               nodes_.upper_bound({switch_guid, Guid{UINT64_MAX}}));
+}
+
+}  // namespace sm::core

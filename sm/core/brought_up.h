@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// BroughtUp: CAs and routers whose links Sets take to ACTIVE, until the switch that they hang from
+// tells whether a link of it went down meanwhile. One that is rebooted between the reading of its
+// tables and the Sets is ACTIVE and has a LID, and holds nothing else of what it is known to hold.
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "libdiag/discover/observed.h"
+
+namespace sm::core {
+
+class BroughtUp {
+ public:
+  /// Sets follow, for ports as they are `seen`.
+  void on_apply(const ib::discover::Observed& seen);
+  /// What a sweep found, which looked at the ports of these switches: nodes that may have been
+  /// rebooted since they were read.
+  std::set<ib::Guid> doubtful(const ib::discover::Observed& found,
+                              const std::vector<ib::Guid>& switches);
+  /// None of its ports changed since.
+  void on_unchanged(ib::Guid switch_guid);
+  void forget() { nodes_.clear(); }
+
+ private:
+  std::set<std::pair<ib::Guid, ib::Guid>> nodes_;  // switch, and who hangs from it
+};
+
+}  // namespace sm::core
