@@ -79,6 +79,7 @@ void Daemon::reload() {
   keep_keys(fresh->partitions);
   keep_files(fresh->good_files);
   manager_->set_rates(fresh->core.plan.rates);
+  manager_->set_adaptive_routing(fresh->core.plan.adaptive);
   tell_dropped_levels(manager_->snapshot());
   path_rules_ = path_rules_of(*fresh);
   if (managers_) managers_->set_options(*fresh);
