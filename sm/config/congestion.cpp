@@ -77,27 +77,4 @@ void take_congestion_key(const Settings& settings, policy::CongestionSettings& t
   to.requests_most = static_cast<std::uint32_t>(settings.cc_max_outstanding_mads);
 }
 
-std::vector<std::string> plugin_words(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; (at = text.find_first_not_of(" \t,", at)) != std::string_view::npos;) {
-    const auto end = std::min(text.find_first_of(" \t,", at), text.size());
-    words.emplace_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
-ib::Result<std::string> congestion_file(std::string_view plugin_options) {
-  const auto words = plugin_words(plugin_options);
-  std::string file;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] != kCongestionPlugin) continue;
-    if (i + 2 >= words.size() || words[i + 1] != "--conf_file")
-      return ib::fail(ib::ErrorKind::Usage, "expected `ccmgr --conf_file FILE`, got '" +
-                                                ib::printable(plugin_options) + "'");
-    file = words[i + 2];
-  }
-  return file;
-}
-
 }  // namespace sm::config

@@ -12,18 +12,9 @@
 
 namespace sm::config {
 
-/// The name in event_plugin_name of what ibsm has of its own.
-inline constexpr std::string_view kCongestionPlugin = "ccmgr";
-/// With blanks or commas between them, as event_plugin_name has names.
-std::vector<std::string> plugin_words(std::string_view text);
-
 /// What opensm's keys say of switches and channel adapters, nothing of it computed. The values were
 /// checked when they were read.
 policy::CongestionSettings congestion_settings(const Configuration& configuration);
-
-/// FILE of `ccmgr --conf_file FILE` in event_plugin_options, among what other plug-ins are told;
-/// empty: there is none. An error of kind Usage says what was expected.
-ib::Result<std::string> congestion_file(std::string_view plugin_options);
 
 /// The keys that apply wherever the other settings come from: the CC_Key, and how much is under
 /// way.

@@ -3,7 +3,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/config/activity.h"
-#include "sm/config/congestion.h"
+#include "sm/config/plugins.h"
 #include "sm/config/rows.h"
 #include "sm/policy/congestion_values.h"
 #include "sm/policy/error_thresholds.h"
@@ -37,7 +37,10 @@ ib::Result<void> check_error_thresholds(std::string_view value) {
   return policy::read_error_thresholds(value).map([](const auto&) {});
 }
 ib::Result<void> check_plugin_options(std::string_view value) {
-  return congestion_file(value).map([](const auto&) {});
+  for (const std::string_view plugin : kPlugins)
+    if (const auto file = plugin_file(plugin, value); !file)
+      return tl::unexpected<ib::Error>(file.error());
+  return {};
 }
 template <std::uint16_t Max>
 ib::Result<void> check_sl_values(std::string_view value) {
@@ -91,13 +94,23 @@ constexpr std::array kManagers = {
               "Where `ibsm ctl counters dump` writes to (default: opensm_port_counters.log among "
               "the dump files)")),
     text("", "event_plugin_name", &S::event_plugin_name, "LIST",
-         "`ccmgr`: devices are programmed for congestion control; ibsm loads no plug-ins, other "
-         "names are warned of"),
+         "`ccmgr`: devices are programmed for congestion control; `armgr`: switches for adaptive "
+         "routing; ibsm loads no plug-ins, other names are warned of"),
     text("", "event_plugin_options", &S::event_plugin_options, "TEXT",
          "`ccmgr --conf_file FILE`: the file of the congestion control manager (default: its "
-         "defaults)",
+         "defaults); `armgr --conf_file FILE`: that of adaptive routing (default: ar_mgr.conf where "
+         "the options file is, if it is there)",
          check_plugin_options)
         .contents_on_reload(),
+    number("", "ar_sl_mask", &S::ar_sl_mask, 0, 0xFFFF,
+           "SLs that adaptive routing (armgr) is for, a bit each; packets of the others go by the "
+           "LFTs")
+        .hex()
+        .on_reload(),
+    number("", "shield_mode", &S::shield_mode, 0, 1,
+           "1: where a port is down a switch with adaptive routing sends by another one of the "
+           "group at once (fast link fault recovery); 0: not")
+        .on_reload(),
     text("--event_file", "event_file", &S::event_file, "FILE",
          "Every event as a line of JSON, added to this file (default: none; `ibsm ctl events` has "
          "the last of them)")

@@ -117,6 +117,7 @@ struct Settings {
 
   // ---- managers
   std::string event_plugin_name, event_plugin_options;
+  std::uint64_t ar_sl_mask{0xFFFF}, shield_mode{1};
   bool congestion_control{false};
   std::uint64_t cc_key{0}, cc_key_lease_period{60};
   bool cc_key_protect_bit{true};

@@ -3,6 +3,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/config/congestion.h"
+#include "sm/config/plugins.h"
 #include "sm/daemon/operator_file.h"
 #include "sm/policy/congestion_file.h"
 
@@ -31,7 +32,7 @@ ib::Result<CongestionChoice> read_congestion(const config::Configuration& config
   for (const std::string& name : config::plugin_words(s.event_plugin_name)) {
     if (name == config::kCongestionPlugin)
       by_file = true;
-    else
+    else if (name != config::kAdaptivePlugin)
       others += (others.empty() ? "" : ", ") + ib::printable(name);
   }
   if (!others.empty())
@@ -45,7 +46,7 @@ ib::Result<CongestionChoice> read_congestion(const config::Configuration& config
     out.warnings.push_back(
         "congestion_control and its cc_ keys, but for cc_key and cc_max_outstanding_mads, count "
         "for nothing beside event_plugin_name ccmgr");
-  const auto file = config::congestion_file(s.event_plugin_options);
+  const auto file = config::plugin_file(config::kCongestionPlugin, s.event_plugin_options);
   if (!file) return tl::unexpected<ib::Error>(file.error());
   auto settings = read_file(*file, out.warnings);
   if (!settings) return tl::unexpected<ib::Error>(std::move(settings.error()));

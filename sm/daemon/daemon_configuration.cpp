@@ -86,6 +86,7 @@ void Daemon::reload(Rereads how) {
   if (!fresh->stands_in_for(kPartitionFile)) keep_keys(fresh->partitions);
   keep_files(fresh->good_files);
   manager_->set_rates(fresh->core.plan.rates);
+  manager_->set_adaptive_routing(fresh->core.plan.adaptive);
   tell_dropped_levels(manager_->snapshot());
   path_rules_ = path_rules_of(*fresh);
   if (managers_) managers_->set_options(*fresh);

@@ -15,6 +15,7 @@
 #include "sm/config/store_place.h"
 #include "sm/config/table.h"
 #include "sm/config/value.h"
+#include "sm/daemon/adaptive_options.h"
 #include "sm/daemon/congestion_options.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/node_name_options.h"
@@ -276,6 +277,14 @@ ib::Result<void> take_congestion(const Configuration& configuration, DaemonOptio
   return {};
 }
 
+ib::Result<void> take_adaptive_routing(const Configuration& configuration, DaemonOptions& to) {
+  auto adaptive = read_adaptive_routing(configuration);
+  if (!adaptive) return tl::unexpected<ib::Error>(std::move(adaptive.error()));
+  to.core.plan.adaptive = std::move(adaptive->settings);
+  for (std::string& line : adaptive->warnings) to.warnings.push_back(std::move(line));
+  return {};
+}
+
 /// What came of reading the files. What is wrong with any of them is said at once.
 class Files {
  public:
@@ -475,6 +484,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration, Sta
   find_dropped_levels(o);
   read.take(take_rates(s, o, files));
   read.take(take_congestion(configuration, o));
+  read.take(take_adaptive_routing(configuration, o));
   o.good_files = files.take_good();
   o.file_troubles = files.take_troubles();
   if (auto whole = read.all_in_order(o.trouble()); !whole)

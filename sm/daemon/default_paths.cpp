@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sm/config/plugins.h"
+
 namespace sm::daemon {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr const char* kPartitionsPath = IBKIT_PARTITION_CONFIG_FILE;
 constexpr const char* kPrefixRoutesPath = IBKIT_PREFIX_ROUTES_FILE;
 constexpr const char* kQosPolicyPath = IBKIT_QOS_POLICY_FILE;
 constexpr const char* kNodeNamesPath = IBKIT_NODE_NAME_MAP_FILE;
+constexpr const char* kAdaptiveName = "ar_mgr.conf";
 
 std::string in_conf_dir(const char* name) { return std::string(kConfDir).append("/").append(name); }
 
@@ -49,6 +52,7 @@ DefaultPaths paths_of_opensm(const config::Settings& said) {
     out.qos_policy.push_back(dir + "qos-policy.conf");
     out.partitions.push_back(dir + "partitions.conf");
     out.node_names.push_back(dir + "ib-node-name-map");
+    out.adaptive_routing.push_back(dir + kAdaptiveName);
   }
   out.options.push_back(ofa + "opensm.conf");
   out.prefix_routes.push_back(ofa + "opensm-prefix-routes.conf");
@@ -71,6 +75,7 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
     out.prefix_routes.push_back(in_conf_dir(kPrefixRoutesPath));
     out.qos_policy.push_back(in_conf_dir(kQosPolicyPath));
     out.node_names.push_back(in_conf_dir(kNodeNamesPath));
+    out.adaptive_routing.push_back(in_conf_dir(kAdaptiveName));
   }
   out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
   return out;
@@ -102,7 +107,7 @@ void fill_in(const DefaultPaths& paths, config::Settings& settings) {
   if (settings.dump_files_dir.empty()) settings.dump_files_dir = paths.dump_files_dir;
   if (settings.control_socket.empty())
     settings.control_socket =
-        control_socket(DefaultPaths{{}, {}, {}, {}, {}, settings.state_dir, {}, {}});
+        control_socket(DefaultPaths{{}, {}, {}, {}, {}, {}, settings.state_dir, {}, {}});
   if (settings.prefix_routes_file.empty())
     settings.prefix_routes_file = first_there(paths.prefix_routes);
   if (settings.partition_config_file.empty())
@@ -111,6 +116,12 @@ void fill_in(const DefaultPaths& paths, config::Settings& settings) {
     settings.node_name_map_name = first_there(paths.node_names);
   if (settings.qos && settings.qos_policy_file.empty())
     settings.qos_policy_file = first_there(paths.qos_policy);
+  if (!config::has_plugin(settings.event_plugin_name, config::kAdaptivePlugin)) return;
+  const auto named = config::plugin_file(config::kAdaptivePlugin, settings.event_plugin_options);
+  if (const std::string file = first_there(paths.adaptive_routing);
+      named && named->empty() && !file.empty())
+    settings.event_plugin_options +=
+        " " + std::string(config::kAdaptivePlugin) + " --conf_file " + file;
 }
 
 }  // namespace sm::daemon

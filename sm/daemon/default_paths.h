@@ -19,6 +19,7 @@ struct DefaultPaths {
   std::vector<std::string> qos_policy;
   std::vector<std::string> partitions;
   std::vector<std::string> node_names;
+  std::vector<std::string> adaptive_routing;  // the armgr file
   std::string state_dir;
   std::string log_file;        // empty: LogFile's own
   std::string dump_files_dir;  // empty: dump_directory() decides

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "sm/config/activity.h"
-#include "sm/config/congestion.h"
 #include "sm/config/peers.h"
+#include "sm/config/plugins.h"
 #include "sm/policy/error_thresholds.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (const auto thresholds = sm::policy::read_error_thresholds(text); is_read(thresholds))
     require(thresholds->size() == sm::policy::kErrorCounters, "each counter has one, or none");
   (void)is_read(sm::config::Peers::read(text));
-  if (const auto file = sm::config::congestion_file(text); is_read(file) && !file->empty())
-    require(text.find(*file) != std::string_view::npos, "the file is one of the words");
+  for (const std::string_view plugin : sm::config::kPlugins)
+    if (const auto file = sm::config::plugin_file(plugin, text); is_read(file) && !file->empty())
+      require(text.find(*file) != std::string_view::npos, "the file is one of the words");
   return 0;
 }

@@ -29,6 +29,7 @@ ALLOWED = {
     "libdiag/query": MAD + FABRIC,
     "libdiag/tables": MAD + FABRIC,
     "libdiag/route": ROUTE,
+    "libdiag/route/adaptive": ROUTE + ["libdiag/route/spread"],
     "libdiag/route/spread": ROUTE,
     "libdiag/route/up_down": ROUTE + ["libdiag/route/spread"],
     "libdiag/route/shape": ROUTE + ["libdiag/route/spread", "libdiag/route/up_down"],

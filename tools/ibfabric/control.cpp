@@ -301,6 +301,24 @@ CtlResult Control::locate(const CtlCommand& command) {
   return {0, text};
 }
 
+namespace {
+
+/// Of a switch that knows it.
+Json adaptive_json(const ib::wire::MlnxArInfo& info) {
+  return {{"enabled", info.enabled},
+          {"fast_recovery", info.fr_enabled},
+          {"group_top", info.group_top},
+          {"group_cap", info.group_cap}};
+}
+std::string adaptive_text(const ib::wire::MlnxArInfo& info) {
+  const auto state = [](bool on) { return on ? "on" : "off"; };
+  return std::string("     adaptive routing ") + state(info.enabled) + ", fast recovery " +
+         state(info.fr_enabled) + ", group_top " + std::to_string(info.group_top) + " of " +
+         std::to_string(info.group_cap) + "\n";
+}
+
+}  // namespace
+
 CtlResult Control::show(const CtlCommand& command) {
   const auto& fabric = model_.topology();
   if (command.words.empty() || command.words.size() > 2) return usage("expected show NODE [PORT]");
@@ -345,8 +363,10 @@ CtlResult Control::show(const CtlCommand& command) {
     }
     ports.push_back(std::move(entry));
   }
+  const ib::wire::MlnxArInfo adaptive = model_.adaptive_routing(*found);
   if (command.json) {
     Json whole = {{"node", node_json(node)}, {"ports", std::move(ports)}};
+    if (adaptive.group_cap != 0) whole["adaptive_routing"] = adaptive_json(adaptive);
     whole["node"]["id"] = ib::printable(node.file_id);
     whole["node"]["num_ports"] = node.num_ports;
     return in_json("show", whole);
@@ -354,6 +374,7 @@ CtlResult Control::show(const CtlCommand& command) {
 
   std::string text = std::string(type_name(node.type)) + " " + describe_node(fabric, *found) +
                      " ports " + std::to_string(node.num_ports) + "\n";
+  if (adaptive.group_cap != 0) text += adaptive_text(adaptive);
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const Json& p = ports[i];
     char line[160];

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libdiag/base/text.h"
+#include "sm/config/plugins.h"
 #include "sm/config/table.h"
 #include "sm/daemon/default_paths.h"
 
@@ -614,6 +615,50 @@ TEST_F(OptionsFile, MistakesOfTheCongestionControlManagersFileEndIt) {
       "f", "event_plugin_name ccmgr\nevent_plugin_options ccmgr --conf_file /nonexistent/cc\n");
   EXPECT_NE(refusal({"-F", none.c_str()}).find("/nonexistent/cc: No such file or directory"),
             std::string::npos);
+}
+
+TEST_F(OptionsFile, AdaptiveRoutingIsTurnedOnByItsPluginsName) {
+  const auto adaptive = [&](const std::string& text) {
+    const std::string file = write("f", text.c_str());
+    return std::get<DaemonOptions>(read({"-F", file.c_str()}));
+  };
+  EXPECT_EQ(adaptive("shield_mode 0\n").core.plan.adaptive, nullptr);
+  const std::string conf = write("ar.conf", "AR_ALGORITHM: TREE;\nSWITCH 0x10 { ENABLE: false; }\n");
+  const auto options =
+      adaptive("event_plugin_name ccmgr armgr\nevent_plugin_options armgr --conf_file " + conf +
+               "\nshield_mode 0\nar_sl_mask 0x3\n");
+  ASSERT_NE(options.core.plan.adaptive, nullptr);
+  EXPECT_EQ(options.core.plan.adaptive->algorithm, policy::AdaptiveSettings::Algorithm::Tree);
+  EXPECT_FALSE(options.core.plan.adaptive->enabled(ib::Guid{0x10}));
+  EXPECT_FALSE(options.core.plan.adaptive->fast_recovery);
+  EXPECT_EQ(options.core.plan.adaptive->sls, 3);
+  EXPECT_TRUE(options.congestion);
+  EXPECT_TRUE(options.warnings.empty());
+}
+
+TEST_F(OptionsFile, MistakesOfTheAdaptiveRoutingFileEndIt) {
+  const std::string conf = write("ar.conf", "ENABLE: true;\nAR_MODE: tied;\n");
+  const std::string file = write(
+      "f",
+      ("event_plugin_name armgr\nevent_plugin_options armgr --conf_file " + conf + "\n").c_str());
+  EXPECT_NE(refusal({"-F", file.c_str()})
+                .find(conf + ":2:10: error: expected bounded or free, got 'tied'"),
+            std::string::npos);
+}
+
+TEST_F(OptionsFile, WithoutAFileOfItsOwnAdaptiveRoutingTakesTheDefaultOneThatIsThere) {
+  DefaultPaths paths;
+  paths.adaptive_routing = {path("none.conf"), write("ar_mgr.conf", "ENABLE: false;\n")};
+  config::Settings settings;
+  fill_in(paths, settings);
+  EXPECT_EQ(settings.event_plugin_options, "");
+  settings.event_plugin_name = "armgr";
+  fill_in(paths, settings);
+  EXPECT_EQ(config::plugin_file(config::kAdaptivePlugin, settings.event_plugin_options),
+            path("ar_mgr.conf"));
+  settings.event_plugin_options = "armgr --conf_file /other";
+  fill_in(paths, settings);
+  EXPECT_EQ(config::plugin_file(config::kAdaptivePlugin, settings.event_plugin_options), "/other");
 }
 
 TEST_F(OptionsFile, NotesSayWhatWasReadAndWhatHasNoEffect) {
