@@ -37,6 +37,10 @@ ib::Result<void> check_error_thresholds(std::string_view value) {
   return policy::read_error_thresholds(value).map([](const auto&) {});
 }
 ib::Result<void> check_plugin_options(std::string_view value) {
+  if (const auto words = plugin_words(value); !words.empty() && words.front().starts_with("--"))
+    return ib::fail(ib::ErrorKind::Usage, "expected the name of a plug-in first, as in `ccmgr " +
+                                              ib::printable(value) + "`, got '" +
+                                              ib::printable(words.front()) + "'");
   for (const std::string_view plugin : kPlugins)
     if (const auto file = plugin_file(plugin, value); !file)
       return tl::unexpected<ib::Error>(file.error());
@@ -96,11 +100,12 @@ constexpr std::array kManagers = {
     text("", "event_plugin_name", &S::event_plugin_name, "LIST",
          "`ccmgr`: devices are programmed for congestion control; `armgr`: switches for adaptive "
          "routing; ibsm loads no plug-ins, other names are warned of"),
-    text("", "event_plugin_options", &S::event_plugin_options, "TEXT",
-         "`ccmgr --conf_file FILE`: the file of the congestion control manager (default: its "
-         "defaults); `armgr --conf_file FILE`: that of adaptive routing (default: ar_mgr.conf where "
-         "the options file is, if it is there)",
-         check_plugin_options)
+    text(
+        "", "event_plugin_options", &S::event_plugin_options, "TEXT",
+        "`ccmgr --conf_file FILE`: the file of the congestion control manager (default: its "
+        "defaults); `armgr --conf_file FILE`: that of adaptive routing (default: ar_mgr.conf where "
+        "the options file is, if it is there)",
+        check_plugin_options)
         .contents_on_reload(),
     number("", "ar_sl_mask", &S::ar_sl_mask, 0, 0xFFFF,
            "SLs that adaptive routing (armgr) is for, a bit each; packets of the others go by the "

@@ -6,7 +6,7 @@ import signal
 import sys
 import unittest
 
-from daemon_test import HOST, TREE, Sm, wait_until
+from program import HOST, TREE, Sm, wait_until
 
 AR_ATTRIBUTES = {0xFF20, 0xFF21, 0xFF23}
 

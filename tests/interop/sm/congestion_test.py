@@ -8,7 +8,7 @@ import signal
 import sys
 import unittest
 
-from daemon_test import HOST, TREE, Sm, wait_until
+from program import HOST, TREE, Sm, wait_until
 
 LARGER = ("fat-tree", "--radix", "18", "--no-lids")  # 162 hosts
 

@@ -14,7 +14,7 @@ import termios
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from daemon_test import HOST, IBSM, TREE, Sm  # noqa: E402
+from program import HOST, IBSM, TREE, Sm  # noqa: E402
 from fabric import wait_until  # noqa: E402
 
 PROMPT = "OpenSM $ "

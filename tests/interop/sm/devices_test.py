@@ -6,7 +6,7 @@ import re
 import sys
 import unittest
 
-from daemon_test import HOST, TREE, Sm
+from program import HOST, TREE, Sm
 from fabric import IBFABRIC, run
 
 QOS = """qos TRUE

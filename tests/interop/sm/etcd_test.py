@@ -16,7 +16,7 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from daemon_test import BIN, Sm, TREE  # noqa: E402
+from program import BIN, Sm, TREE  # noqa: E402
 from fabric import end_daemon, wait_until  # noqa: E402
 from state_test import MEMBER, PROBE, errors, register, registered, stop  # noqa: E402
 

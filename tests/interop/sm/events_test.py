@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from daemon_test import BIN, HOST, IBSM, Sm, TREE  # noqa: E402
+from program import BIN, HOST, IBSM, Sm, TREE  # noqa: E402
 from fabric import end_daemon, wait_until  # noqa: E402
 
 

@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
 from fabric import BIN, TESTS, Fabric, run, wait_until  # noqa: E402
-from daemon_test import Sm  # noqa: E402
+from program import Sm  # noqa: E402
 from under_ibsim import SM_HOST, programmed  # noqa: E402
 
 IBSM = BIN / "ibsm"

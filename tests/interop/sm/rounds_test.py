@@ -12,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from daemon_test import BIN, HOST, TREE, Others, Sm  # noqa: E402
+from program import BIN, HOST, TREE, Others, Sm  # noqa: E402
 from etcd_test import etcd  # noqa: E402
 from fabric import TESTS, is_gone, wait_until  # noqa: E402
 

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from daemon_test import IBSM, Sm, TREE  # noqa: E402
+from program import IBSM, Sm, TREE  # noqa: E402
 from fabric import TESTS, is_gone, wait_until  # noqa: E402
 
 MEMBER = "host0002 HCA-1"
