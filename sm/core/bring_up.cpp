@@ -399,12 +399,21 @@ void SubnetManager::Impl::publish_device_state() {
 }
 
 void SubnetManager::Impl::note_who_was_told() {
-  // Whoever is not there is asked when he is.
-  std::erase_if(inputs.reregister_pending,
-                [&](ib::Guid guid) { return seen->fabric.find_port_guid(guid).has_value(); });
-  for (const ib::route::LidAssignment& a : desired->lids)
+  // Whoever is not there, or not managed, is asked when he is.
+  for (const ib::route::LidAssignment& a : desired->lids) {
+    inputs.reregister_pending.erase(a.guid);
     if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
       inputs.reregister_pending.insert(a.guid);
+  }
+  // Of these nobody knows what they had registered before, where nothing of them is stored.
+  const ib::fabric::Fabric& fabric = seen->fabric;
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    if (desired->node_managed[n] || fabric.node(n).is_switch()) continue;
+    for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p)
+      if (const ib::Guid guid = fabric.port(n, p).guid;
+          guid != ib::Guid{} && (inputs.sa_state_lost || !inputs.stored_lids().contains(guid)))
+        inputs.reregister_pending.insert(guid);
+  }
 }
 
 void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
