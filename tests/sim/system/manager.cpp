@@ -43,7 +43,7 @@ void Manager::step(Instant now) {
     was_deposed_ = is_master();
     sm().on_deposed(now);
   }
-  if (apart_ && !recalls_ && !is_master_elsewhere()) {
+  if (apart_ && !recalls_ && !is_master_elsewhere(now)) {
     recalls_ = true;
     sm().on_store_back(now);
   }
@@ -110,10 +110,13 @@ void Manager::report(sm::core::Report report) {
 
 void Manager::log(const ib::LogEvent& event) { overseer_.on_line(seat_, event); }
 
-/// By the place of the holder, as the daemon knows it from the board.
-bool Manager::is_master_elsewhere() const {
+/// By the place of the holder, as the daemon knows it from the board, where it reads what others say
+/// every few seconds and believes it when it has changed.
+bool Manager::is_master_elsewhere(Instant now) const {
+  constexpr ib::Duration kBelievedAfter = std::chrono::seconds(10);
   const Manager* holder = seat_.disk->holder;
   return holder != nullptr && holder != this && holder->is_master() &&
+         now - holder->sm().mastership().status().since >= kBelievedAfter &&
          sm().mastership().others().find(holder->seat_.options.mastership.port_guid) == nullptr;
 }
 
@@ -122,7 +125,7 @@ bool Manager::is_master_elsewhere() const {
 void Manager::recall() {
   const Instant now = world().now();
   Disk& disk = *seat_.disk;
-  const bool was_apart = std::exchange(apart_, was_deposed_ && is_master_elsewhere());
+  const bool was_apart = std::exchange(apart_, was_deposed_ && is_master_elsewhere(now));
   was_deposed_ = recalls_ = false;
   if (!apart_) {
     disk.holder = this;

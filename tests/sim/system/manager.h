@@ -62,7 +62,7 @@ class Manager final : public scenario::Manager {
   void log(const ib::LogEvent& event) override;
   void recall() override;
   void on_sm_status(const sm::core::SmStatus& status) override;
-  bool is_master_elsewhere() const;
+  bool is_master_elsewhere(Instant now) const;
   sm::daemon::StoreRetry unwritten();
   void keep_clients(sm::store::Batch batch);
   bool write(const sm::store::Batch& batch);
