@@ -68,8 +68,7 @@ void write_hops(const TextSink& write, const DumpContent& content) {
 }
 void write_sl2vl(const TextSink& write, const DumpContent& content) {
   std::string text;
-  tables::append_sl2vl(text, *content.fabric, *content.graph, *content.sl_to_vl,
-                       content.host_rows);
+  tables::append_sl2vl(text, *content.fabric, *content.graph, *content.sl_to_vl, content.host_rows);
   write(text);
 }
 void write_path_sls(const TextSink& write, const DumpContent& content) {

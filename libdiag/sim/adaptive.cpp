@@ -72,8 +72,8 @@ std::uint8_t Model::Impl::exit_of(const SimNode& node, std::uint16_t lid, std::u
   const auto is_free = [&](unsigned port) {
     return !sw.adaptive->info.fr_enabled || carries_gmps(ports_[node.first_port + port]);
   };
-  bool found = by_itself >= 1 && by_itself <= node.num_ports && group->has(by_itself) &&
-               is_free(by_itself);
+  bool found =
+      by_itself >= 1 && by_itself <= node.num_ports && group->has(by_itself) && is_free(by_itself);
   for (unsigned port = 1; port <= node.num_ports; ++port) {
     if (!group->has(port) || !is_free(port)) continue;
     const auto busy_until = [&](unsigned p) { return ports_[node.first_port + p].busy_until; };

@@ -33,8 +33,8 @@ struct DeviceTraits {
   std::vector<std::uint8_t> special;  // by port: what a switch has built in behind it; 0: nothing
   std::vector<std::uint16_t> fec;     // by port: FECModeActive; empty: no PortInfoExtended
   std::map<std::uint8_t, VirtualPorts> virtual_ports;  // of a CA, by port
-  bool only_old_counters{};           // the PMA has no PortCountersExtended
-  Lid redirects_to{};                 // the PMA answers with it; 0: it answers
+  bool only_old_counters{};                            // the PMA has no PortCountersExtended
+  Lid redirects_to{};                                  // the PMA answers with it; 0: it answers
 
   /// An SMP that is served now is lost.
   bool loses(std::uint16_t attribute);

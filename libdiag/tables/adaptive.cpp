@@ -293,8 +293,8 @@ std::uint16_t PortGroups::number_of(SwitchIndex s, const PortMask& ports) {
 }
 
 std::vector<ChoiceFault> faulty_choices(const fabric::Fabric& fabric,
-                                        const fabric::CompactGraph& graph,
-                                        const LinearTables& lfts, const PortGroups& groups) {
+                                        const fabric::CompactGraph& graph, const LinearTables& lfts,
+                                        const PortGroups& groups) {
   return LidChecker(fabric, Terrain(graph, kNoLid), lfts, groups).run();
 }
 

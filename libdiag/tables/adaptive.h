@@ -57,11 +57,11 @@ class PortGroups {
 /// What choice is wrong, in one sentence that names a switch.
 struct ChoiceFault {
   enum class Kind {
-    NoLink,       // a port of a group leads to no switch
-    OwnPort,      // the port of the LFT is not in the group
-    Lost,         // a choice leads where there is no route
-    Loop,         // choices can lead back
-    CreditLoop,   // packets can wait for each other in a circle
+    NoLink,      // a port of a group leads to no switch
+    OwnPort,     // the port of the LFT is not in the group
+    Lost,        // a choice leads where there is no route
+    Loop,        // choices can lead back
+    CreditLoop,  // packets can wait for each other in a circle
   } kind;
   Lid lid{};  // of the first three
   std::string message;
@@ -70,8 +70,8 @@ struct ChoiceFault {
 /// Checks each LID by itself: every port of a group leads to a switch that has a route on, and no
 /// choices lead back. The first fault of each LID that has one, ascending.
 std::vector<ChoiceFault> faulty_choices(const fabric::Fabric& fabric,
-                                        const fabric::CompactGraph& graph,
-                                        const LinearTables& lfts, const PortGroups& groups);
+                                        const fabric::CompactGraph& graph, const LinearTables& lfts,
+                                        const PortGroups& groups);
 
 /// A circle in which packets could wait for each other, whatever switches choose: nothing if there
 /// is none. Of packets to LIDs of CAs and routers, from switches with such ports and from where the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Vendor attributes of subnet management (Mellanox) by which switches are told to choose among
 // several ports for a LID: adaptive routing (AR) and fast link fault recovery. Layouts and meanings
-// are restated from OpenSM 5.24's public iba/ib_types.h and opensm/osm_advanced_routing.h, the order
-// of ports in a group from the latter (doc/adaptive-routing.md).
+// are restated from OpenSM 5.24's public iba/ib_types.h and opensm/osm_advanced_routing.h, the
+// order of ports in a group from the latter (doc/adaptive-routing.md).
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kAdaptiveRouting = 1U << 2;
 /// One a switch. What it can do, what it is to do.
 struct MlnxArInfo {
   bool no_fallback{};
-  bool is4_mode{};       // of an older chip
+  bool is4_mode{};  // of an older chip
   bool global_groups{};
   bool by_sl_cap{}, by_sl_enabled{};  // AR is of the SLs in `enabled_sls` only
   bool by_transport_cap{};
@@ -37,8 +37,8 @@ struct MlnxArInfo {
   bool fr_supported{}, fr_enabled{};      // another port of the group where one is down
   bool rn_xmit_enabled{};                 // notifications are sent and passed on
   std::uint8_t string_width_cap{}, group_table_cap{};  // 4 bits each
-  std::uint16_t group_top{};  // 12 bits: the last group that is in use
-  std::uint16_t group_cap{};  // 12 bits: groups of a table; 0: no AR
+  std::uint16_t group_top{};                           // 12 bits: the last group that is in use
+  std::uint16_t group_cap{};                           // 12 bits: groups of a table; 0: no AR
   std::uint16_t enabled_sls{};
   std::uint8_t sub_groups_supported{};
   std::uint8_t rn_version{}, ar_version{};  // 4 bits each
@@ -104,8 +104,8 @@ enum class ArLidState : std::uint8_t {
 struct MlnxArLft {
   static constexpr std::size_t kLids = 16;
   std::array<ArLidState, kLids> state{};
-  std::array<std::uint8_t, kLids> table{};  // 4 bits: of groups
-  std::array<std::uint8_t, kLids> port{};   // without AR; 255: none
+  std::array<std::uint8_t, kLids> table{};   // 4 bits: of groups
+  std::array<std::uint8_t, kLids> port{};    // without AR; 255: none
   std::array<std::uint16_t, kLids> group{};  // 12 bits
   friend bool operator==(const MlnxArLft&, const MlnxArLft&) = default;
 };

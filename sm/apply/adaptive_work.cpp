@@ -84,8 +84,8 @@ std::optional<Work> AdaptiveWork::next_on(NodeIndex n, Cursor& c, std::uint32_t 
     if (info->sub_groups_active != wanted.sub_groups_active) return set_off(n);
   }
   if (c.step == kPrepared) {
-    const bool ready = info->sub_groups_active == wanted.sub_groups_active &&
-                       info->group_cap > wanted.group_top;
+    const bool ready =
+        info->sub_groups_active == wanted.sub_groups_active && info->group_cap > wanted.group_top;
     c.step = ready ? kTables : kDone;  // a refusal is told
   }
   if (c.step == kTables) {

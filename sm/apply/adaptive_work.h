@@ -57,7 +57,7 @@ class AdaptiveWork {
   bool rewrite_;
   bool off_{true};
   bool tables_change_{false};
-  std::vector<Cursor> cursors_;                        // by node
+  std::vector<Cursor> cursors_;                                // by node
   std::map<ib::fabric::NodeIndex, device::Block> off_blocks_;  // that were asked for
 };
 

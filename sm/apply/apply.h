@@ -18,8 +18,8 @@
 //   Activate  ARMED -> ACTIVE, where both ends are armed
 //   Adaptive  and on again, where all forwarding tables are as they are to be
 //   Look      ports that were not heard of since the bit of their switch was cleared, and the bit
-//             of switches that could tell of a change by no trap, and the local port of a CA. What is
-//             not as it was is a failure
+//             of switches that could tell of a change by no trap, and the local port of a CA. What
+//             is not as it was is a failure
 //
 // Each phase ends when everything asked in it is answered or given up. A device that does not
 // answer is asked nothing more, so that any number of dead ones cost one transaction timeout

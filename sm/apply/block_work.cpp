@@ -21,9 +21,8 @@ const device::Block* wanted_block(const plan::Desired& desired, NodeIndex node,
   if (desired.vl_tables)
     if (const auto* block = desired.vl_tables->find(kind, node, slot)) return block;
   const auto among = [&](std::span<const WantedBlock> blocks) -> const device::Block* {
-    const auto at = std::ranges::find_if(blocks, [&](const WantedBlock& want) {
-      return want.kind == &kind && want.slot == slot;
-    });
+    const auto at = std::ranges::find_if(
+        blocks, [&](const WantedBlock& want) { return want.kind == &kind && want.slot == slot; });
     return at == blocks.end() ? nullptr : &at->block;
   };
   if (const auto* block = among(blocks_of(desired, node))) return block;

@@ -166,8 +166,7 @@ struct SubnetManager::Impl {
         mastership(options.mastership, kOwnerMastership),
         m_keys(options.m_keys),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
-        trap_look(kOwnerTrapLook, options.trap_pause) {
-  }
+        trap_look(kOwnerTrapLook, options.trap_pause) {}
 
   void log(LogLevel level, std::string topic, std::string message) {
     effects.log.push_back({level, std::move(topic), std::move(message)});

@@ -144,8 +144,8 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   events.footer("Names and fields: doc/events.md. Exit status: 0 done, 2 usage, 4 no ibsm.");
 }
 
-/// Prints what is new, again and again, until ibsm has not answered for ten seconds or the reader is
-/// gone. Where ibsm was started again, its numbers begin at 1 again: all that it has is new.
+/// Prints what is new, again and again, until ibsm has not answered for ten seconds or the reader
+/// is gone. Where ibsm was started again, its numbers begin at 1 again: all that it has is new.
 int CtlWords::follow(const std::string& socket, control::Request request) const {
   constexpr auto kPause = std::chrono::milliseconds(500);
   constexpr auto kSilence = std::chrono::seconds(10);

@@ -163,7 +163,7 @@ class Daemon : private core::Carrier {
   std::function<ib::Result<DaemonOptions>()> read_again_{options_.read_again};
   std::function<ib::Result<DaemonOptions>()> begin_again_{options_.begin_again};
   PathRules path_rules_{path_rules_of(options_)};  // in force
-  std::vector<FileTrouble> stand_ins_;  // that were told
+  std::vector<FileTrouble> stand_ins_;             // that were told
   std::string trouble_;  // why the configuration in force is not that of the files; empty: it is
   std::unique_ptr<core::SubnetManager> manager_;
   sa::Options sa_options_;  // as at the start

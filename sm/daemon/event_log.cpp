@@ -47,9 +47,7 @@ Troubles troubles_of(const core::Report& report, const ib::fabric::Fabric& fabri
 }  // namespace
 
 EventLog::EventLog(const EventOptions& options, LogFile& log)
-    : options_(options),
-      log_(log),
-      journal_(epoch_of_now()) {
+    : options_(options), log_(log), journal_(epoch_of_now()) {
   journal_.add_sink([this](const Record& record) {
     const auto& row = events::row_of(record.event.kind);
     if (++told_[record.event.kind] <= kLinesMost)
@@ -75,8 +73,8 @@ ib::Result<void> EventLog::reopen() {
   if (options_.activity_subjects != 0) {
     // In the folder of the dump files, which is made where it is missing.
     std::error_code unmade;  // opening says why
-    std::filesystem::create_directories(
-        std::filesystem::path(options_.activity_file).parent_path(), unmade);
+    std::filesystem::create_directories(std::filesystem::path(options_.activity_file).parent_path(),
+                                        unmade);
     return activity_.open("the activity report", options_.activity_file);
   }
   return {};

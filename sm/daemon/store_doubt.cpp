@@ -17,7 +17,8 @@ constexpr ib::Duration kAsked = std::chrono::seconds(2);
 void StoreDoubt::on_postings(ib::Instant now, std::span<const store::Posting> postings) {
   if (!read_first_) read_first_ = now;
   for (auto& [who, seen] : seen_)
-    if (!seen.text.empty() && std::ranges::find(postings, who, &store::Posting::who) == postings.end())
+    if (!seen.text.empty() &&
+        std::ranges::find(postings, who, &store::Posting::who) == postings.end())
       seen = {{}, now, seen.behind};
   for (const store::Posting& posting : postings) {
     Seen& seen = seen_[posting.who];
@@ -35,8 +36,7 @@ std::string StoreDoubt::take() {
   if (!master_) return {};
   const Master master = *std::exchange(master_, std::nullopt);
   const auto at = seen_.find(master.who);
-  if (at != seen_.end() && at->second.behind)
-    return "it said that it could not write to etcd";
+  if (at != seen_.end() && at->second.behind) return "it said that it could not write to etcd";
   const std::optional<ib::Instant> since =
       at == seen_.end() ? read_first_ : std::optional(at->second.since);
   if (!since) return {};  // etcd was never there: who takes it over then asks all the same

@@ -6,8 +6,8 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -53,8 +53,8 @@ class SwitchTables {
   SwitchTables(const AdaptiveRoutes& routes, const Routing& routing, SwitchIndex s,
                std::size_t groups_most)
       : groups_(routes.groups), lfts_(routing.lfts), s_(s) {
-    choosing_ = routes.settings.free_choice ? ib::wire::ArLidState::Free
-                                            : ib::wire::ArLidState::Bounded;
+    choosing_ =
+        routes.settings.free_choice ? ib::wire::ArLidState::Free : ib::wire::ArLidState::Bounded;
     number(groups_most);
   }
 
@@ -77,9 +77,7 @@ class SwitchTables {
   }
 
  private:
-  static device::Slot slot(std::size_t block) {
-    return {0, 0, static_cast<std::uint16_t>(block)};
-  }
+  static device::Slot slot(std::size_t block) { return {0, 0, static_cast<std::uint16_t>(block)}; }
 
   /// In the order of the first LID of each, so that the same routes give the same numbers.
   void number(std::size_t most) {
@@ -196,8 +194,7 @@ class BlockPlanner {
     view.set<&MlnxArInfo::group_top>(top);
     view.set<&MlnxArInfo::by_sl_enabled>(settings.sls != 0xFFFF);
     view.set<&MlnxArInfo::enabled_sls>(settings.sls);
-    view.set<&MlnxArInfo::ageing_time>(
-        settings.ageing_time_of(observed_.fabric.node(n).guid));
+    view.set<&MlnxArInfo::ageing_time>(settings.ageing_time_of(observed_.fabric.node(n).guid));
     plan_.blocks.push_back({n, &device::kArInfo, {}, block});
     if (settings.fast_recovery && !info.fr_supported) note(no_recovery_, n);
   }
@@ -226,9 +223,9 @@ class BlockPlanner {
 
   void tell() {
     if (!routes_.settings.enable || routes_.groups.empty() || !plan_.to_read.empty()) return;
-    plan_.notes.push_back(fmt::format(
-        "adaptive routing: {}, {} at most, algorithm {}", counted(switches_, "switch"),
-        counted(most_groups_, "group"), name_of(routes_.settings.algorithm)));
+    plan_.notes.push_back(fmt::format("adaptive routing: {}, {} at most, algorithm {}",
+                                      counted(switches_, "switch"), counted(most_groups_, "group"),
+                                      name_of(routes_.settings.algorithm)));
     say(plan_.notes, unable_, "without it, which forward by their LFTs");
     say(plan_.notes, no_recovery_, "without fast recovery");
     say(plan_.notes, few_groups_, "with too few groups, where LIDs are left to the LFT");
@@ -250,8 +247,7 @@ class BlockPlanner {
 }  // namespace
 
 bool may_know_adaptive_routing(const ib::fabric::Node& node) {
-  return node.is_switch() &&
-         ib::discover::answers_vendor_port_info(node.vendor_id, node.device_id);
+  return node.is_switch() && ib::discover::answers_vendor_port_info(node.vendor_id, node.device_id);
 }
 
 AdaptiveRoutes plan_adaptive_routes(const Settings& settings, const ib::fabric::Fabric& fabric,
@@ -269,8 +265,7 @@ AdaptiveRoutes plan_adaptive_routes(const Settings& settings, const ib::fabric::
     groups = ib::route::parallel_links(routing.graph, routing.lfts);
   } else {
     ib::route::Request request{&fabric, &routing.graph, options, nullptr};
-    auto ways =
-        ib::route::shortest_ways(request, routing.engine, std::move(order), routing.lfts);
+    auto ways = ib::route::shortest_ways(request, routing.engine, std::move(order), routing.lfts);
     if (!ways) {
       off(ways.error().message);
       return out;
@@ -283,8 +278,8 @@ AdaptiveRoutes plan_adaptive_routes(const Settings& settings, const ib::fabric::
   if (!faults.empty())
     out.notes.push_back(fmt::format("adaptive routing: {} left to the LFTs: {}",
                                     counted(faults.size(), "LID"), faults.front().message));
-  if (const auto circle = ib::tables::credit_loop_of_choices(
-          fabric, routing.graph, routing.lfts, groups, routing.virtual_lanes, sm_lid))
+  if (const auto circle = ib::tables::credit_loop_of_choices(fabric, routing.graph, routing.lfts,
+                                                             groups, routing.virtual_lanes, sm_lid))
     off("what switches could choose may deadlock: " + circle->message);
   else
     out.groups = std::move(groups);

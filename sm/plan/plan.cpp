@@ -287,8 +287,8 @@ class Planner {
   /// Where routes are not programmed those that stand go on, and so do the groups they have.
   void want_adaptive_routing() {
     if (options_.adaptive == nullptr || !out_.program_lfts || out_.routing->engine.empty()) return;
-    const auto& engine = out_.options_adopted ? request_.pending_options->options
-                                              : options_.choice.engine;
+    const auto& engine =
+        out_.options_adopted ? request_.pending_options->options : options_.choice.engine;
     const auto& rerouter = reroute_.rerouter;
     const bool follows = rerouter && rerouter->engine() == out_.routing->engine;
     auto routes = std::make_shared<AdaptiveRoutes>(

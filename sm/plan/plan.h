@@ -76,7 +76,7 @@ struct PlanOptions {
   std::shared_ptr<const policy::PartitionPolicy> partitions{
       std::make_shared<const policy::PartitionPolicy>()};
   PKeyOptions p_keys;
-  std::shared_ptr<const policy::RatePolicy> rates;  // rate limits of SLs; null: left alone
+  std::shared_ptr<const policy::RatePolicy> rates;           // rate limits of SLs; null: left alone
   std::shared_ptr<const policy::AdaptiveSettings> adaptive;  // null: left alone
 };
 

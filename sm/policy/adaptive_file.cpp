@@ -165,16 +165,15 @@ class Parser {
   /// The rest of the statement belongs to what was wrong.
   void skip_statement(std::string_view expected) {
     problems_.expected(expected, shown(scanner_.peek()));
-    while (!scanner_.peek().text.empty() && scanner_.peek().text != "}" &&
-           !scanner_.next_is(';'))
+    while (!scanner_.peek().text.empty() && scanner_.peek().text != "}" && !scanner_.next_is(';'))
       scanner_.take();
   }
 
   void warn_of_repetition(const Piece& key, Seen& seen) {
     const auto [at, fresh] = seen.emplace(key.text, key.place.line);
     if (fresh) return;
-    problems_.warning(key.place,
-                      fmt::format("{} is in line {} already; this one counts", key.text, at->second));
+    problems_.warning(
+        key.place, fmt::format("{} is in line {} already; this one counts", key.text, at->second));
     at->second = key.place.line;
   }
 

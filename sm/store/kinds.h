@@ -345,8 +345,9 @@ struct ClientToAskKind : KindOf<ib::Guid, ib::Guid> {
 
 /// All of them, in the order in which a batch is applied. What is no list (Batch::forget_lids,
 /// vls) is not among them.
-using Kinds = std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
-                         PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind, ClientToAskKind>;
+using Kinds =
+    std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
+               PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind, ClientToAskKind>;
 
 /// Calls run(kind) for each, an object of its type.
 template <class Run>

@@ -20,8 +20,8 @@ class SharedStore : public Store {
   /// That one manages another subnet, which this was a part of: what is committed is kept on this
   /// host until take(), which adds it. What is kept so far. Only of one that is deposed.
   virtual Contents go_apart() = 0;
-  /// These policy files are in force here: as long as the store is ours, copies of them are kept with
-  /// it, written in on_time() a little at a time.
+  /// These policy files are in force here: as long as the store is ours, copies of them are kept
+  /// with it, written in on_time() a little at a time.
   virtual void set_policy(std::vector<PolicyCopy> copies) = 0;
   /// True once after it was found that registrations were answered which are not in it: by this one
   /// or by another.

@@ -2,9 +2,9 @@
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
 // their members, registered services, subscriptions to notices, alias GUIDs, members of partitions
 // that were added at run time, P_Keys that were generated, whether SL2VL and VL arbitration of
-// devices are of our making, how routes were made, what ports counted, and who is to register again.
-// One interface, two implementations: a SQLite file in the state directory, and memory. Not a cache
-// of the fabric: what a sweep can see again is not kept here.
+// devices are of our making, how routes were made, what ports counted, and who is to register
+// again. One interface, two implementations: a SQLite file in the state directory, and memory. Not
+// a cache of the fabric: what a sweep can see again is not kept here.
 #pragma once
 
 #include <compare>

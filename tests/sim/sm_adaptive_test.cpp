@@ -56,8 +56,7 @@ class AdaptiveRun {
       if (without > 0)
         --without;
       else
-        EXPECT_TRUE(
-            run.model().set_trait(run.now(), n, std::nullopt, "adaptive_routing", groups));
+        EXPECT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, "adaptive_routing", groups));
     run.watch([this](const ib::mad::Packet& p) {
       if (p.mad.method() != Method::Set) return true;
       ++sets;
@@ -223,20 +222,21 @@ TEST(AdaptiveRouting, SwitchesThatDoNotKnowItAreNamedAndAskedOnce) {
 
 TEST(AdaptiveRouting, WithTooFewGroupsTheOthersGoByTheLft) {
   Settings settings;
-  AdaptiveRun r(adaptive_options(settings, "dor"),
-                [] {
-                  ib::fabric::Grid mesh{{3, 3}, false};
-                  mesh.cables = 2;
-                  ib::fabric::GenerateCommon common;
-                  common.lids = false;
-                  auto f = ib::fabric::generate(mesh, common).value();
-                  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
-                    f.node(n).vendor_id = 0x2c9;
-                    f.node(n).device_id = f.node(n).is_switch() ? 0xcb20 : 4123;
-                  }
-                  return f;
-                }(),
-                "3");
+  AdaptiveRun r(
+      adaptive_options(settings, "dor"),
+      [] {
+        ib::fabric::Grid mesh{{3, 3}, false};
+        mesh.cables = 2;
+        ib::fabric::GenerateCommon common;
+        common.lids = false;
+        auto f = ib::fabric::generate(mesh, common).value();
+        for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+          f.node(n).vendor_id = 0x2c9;
+          f.node(n).device_id = f.node(n).is_switch() ? 0xcb20 : 4123;
+        }
+        return f;
+      }(),
+      "3");
   EXPECT_EQ(r.on(), r.switches().size());
   EXPECT_THAT(r.log(), HasSubstr("2 groups at most, algorithm LAG"));
   EXPECT_THAT(r.log(), HasSubstr("with too few groups, where LIDs are left to the LFT"));

@@ -52,9 +52,10 @@ ib::Result<ibtracer::TraceReport> trace_from(ib::mad::Session& session,
   const auto sender = ibtracer::resolve(session, from, names, how.m_key);
   if (!sender) return tl::unexpected(sender.error());
   if (sender->lid == dlid)
-    return ib::fail(ib::ErrorKind::Usage,
-                    "sender and target are one port, lid " + std::to_string(dlid.value) +
-                        ": what a port sends to itself does not leave its HCA, so there is no path");
+    return ib::fail(
+        ib::ErrorKind::Usage,
+        "sender and target are one port, lid " + std::to_string(dlid.value) +
+            ": what a port sends to itself does not leave its HCA, so there is no path");
   return ibtracer::trace_between(session, {sender->lid, sender->wanted}, dlid, how);
 }
 

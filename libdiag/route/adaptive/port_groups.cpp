@@ -78,9 +78,8 @@ Result<PortGroups> shortest_ways(const Request& request, std::string_view engine
                                  const tables::LinearTables& lfts) {
   const EngineEntry* entry = find_engine(engine);
   if (entry == nullptr || entry->candidates == nullptr)
-    return fail(ErrorKind::Unavailable,
-                "routing engine " + std::string(engine) +
-                    " has no tree; minhop, updn, dnup and ftree have one");
+    return fail(ErrorKind::Unavailable, "routing engine " + std::string(engine) +
+                                            " has no tree; minhop, updn, dnup and ftree have one");
   auto rule = entry->candidates(request);
   if (!rule) return tl::unexpected<Error>(rule.error());
   if (order != nullptr && rule->by_order)

@@ -16,8 +16,8 @@ tables::PortGroups parallel_links(const fabric::CompactGraph& graph,
                                   const tables::LinearTables& lfts);
 
 /// All ports by which the engine might have routed the LID: those on a shortest way of its tree.
-/// LIDs of switches, those with one such port, and those that the LFT leads elsewhere have no group.
-/// `order`: that the routes keep to, where it is not the one that the engine would make now;
+/// LIDs of switches, those with one such port, and those that the LFT leads elsewhere have no
+/// group. `order`: that the routes keep to, where it is not the one that the engine would make now;
 /// nullptr: it is. An error says, in one sentence, why the engine has no such ports.
 Result<tables::PortGroups> shortest_ways(const Request& request, std::string_view engine,
                                          std::shared_ptr<const PlacedSwitches> order,

@@ -33,9 +33,12 @@ static bool same_info(const Observed&, NodeIndex, Slot, const Block& a, const Bl
   return set(a) == set(b);
 }
 
-constinit const TableKind kArInfo{"AdaptiveRoutingInfo", ib::wire::attr::kMlnxArInfo,
-                                  Scope::Node,           64,
-                                  no_modifier,           on_demand,
+constinit const TableKind kArInfo{"AdaptiveRoutingInfo",
+                                  ib::wire::attr::kMlnxArInfo,
+                                  Scope::Node,
+                                  64,
+                                  no_modifier,
+                                  on_demand,
                                   same_info};
 constinit const TableKind kArGroup{"AdaptiveRoutingGroupTable",
                                    ib::wire::attr::kMlnxArGroupTable,

@@ -12,9 +12,9 @@ std::span<const TableKind* const> table_kinds() {
 }
 
 std::string_view table_name(std::uint16_t attribute) {
-  for (const TableKind* kind : {&kGuidInfo, &kPKeyTable, &kSlToVl, &kGeneralInfo,
-                                &kExtendedPortInfo, &kQosConfigSl, &kVlArbitration, &kArInfo,
-                                &kArGroup, &kArLft})
+  for (const TableKind* kind :
+       {&kGuidInfo, &kPKeyTable, &kSlToVl, &kGeneralInfo, &kExtendedPortInfo, &kQosConfigSl,
+        &kVlArbitration, &kArInfo, &kArGroup, &kArLft})
     if (kind->attribute == attribute) return kind->name;
   return "table";
 }

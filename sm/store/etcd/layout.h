@@ -37,12 +37,12 @@ struct Epoch {
 
 /// Of the copy of a policy file.
 struct PolicyHead {
-  std::string fabric;          // as that of Head
-  std::uint64_t generation{};  // of its parts
-  std::uint32_t parts{};       // of it; 0 where there are bytes: the text is too long to be kept
-  std::uint64_t bytes{};       // of the text
-  std::uint64_t sum{};         // FNV-1a of it
-  std::string host;            // whose it is; a word
+  std::string fabric;           // as that of Head
+  std::uint64_t generation{};   // of its parts
+  std::uint32_t parts{};        // of it; 0 where there are bytes: the text is too long to be kept
+  std::uint64_t bytes{};        // of the text
+  std::uint64_t sum{};          // FNV-1a of it
+  std::string host;             // whose it is; a word
   std::string directory, path;  // there; a line each
   friend bool operator==(const PolicyHead&, const PolicyHead&) = default;
 };

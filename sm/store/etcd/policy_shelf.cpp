@@ -37,9 +37,8 @@ ib::Result<std::optional<PolicyCopy>> PolicyShelf::read(const std::string& name)
   for (int i = 1; i < kAttempts && !copy && copy.error().kind == ib::ErrorKind::Refused; ++i)
     copy = read_once(name);
   if (!copy)
-    return ib::fail(copy.error().kind,
-                    fmt::format("the copy in {} cannot be used: {}", place(name),
-                                copy.error().message));
+    return ib::fail(copy.error().kind, fmt::format("the copy in {} cannot be used: {}", place(name),
+                                                   copy.error().message));
   return copy;
 }
 
@@ -67,10 +66,9 @@ ib::Result<std::optional<PolicyCopy>> PolicyShelf::read_once(const std::string& 
 ib::Result<std::string> PolicyShelf::text_of(const std::string& name, const PolicyHead& head,
                                              std::int64_t revision) {
   if (head.parts == 0 && head.bytes != 0)
-    return ib::fail(
-        ib::ErrorKind::Unavailable,
-        fmt::format("that of {}, {}, has {} bytes, which is too long for it", head.host, head.path,
-                    head.bytes));
+    return ib::fail(ib::ErrorKind::Unavailable,
+                    fmt::format("that of {}, {}, has {} bytes, which is too long for it", head.host,
+                                head.path, head.bytes));
   std::string text;
   if (head.parts != 0) {
     // Behind them may be some of an attempt that was given up.
@@ -174,9 +172,8 @@ ib::Result<void> PolicyWriter::finish(const std::string& epoch) {
   const std::string& name = wanted_[at_].name;
   const std::string folder = policy_folder(prefix_, name);
   Txn txn;
-  txn.conditions = {{policy_key(prefix_, name), head_before_.empty()
-                                                    ? std::nullopt
-                                                    : std::optional(head_before_)}};
+  txn.conditions = {{policy_key(prefix_, name),
+                     head_before_.empty() ? std::nullopt : std::optional(head_before_)}};
   txn.puts = {{policy_key(prefix_, name), etcd::text_of(*head_)}};
   txn.removes = {{folder, policy_folder(prefix_, name, head_->generation)},
                  {KeyRange::under(policy_folder(prefix_, name, head_->generation)).end,

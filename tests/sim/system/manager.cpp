@@ -110,8 +110,8 @@ void Manager::report(sm::core::Report report) {
 
 void Manager::log(const ib::LogEvent& event) { overseer_.on_line(seat_, event); }
 
-/// By the place of the holder, as the daemon knows it from the board, where it reads what others say
-/// every few seconds and believes it when it has changed.
+/// By the place of the holder, as the daemon knows it from the board, where it reads what others
+/// say every few seconds and believes it when it has changed.
 bool Manager::is_master_elsewhere(Instant now) const {
   constexpr ib::Duration kBelievedAfter = std::chrono::seconds(10);
   const Manager* holder = seat_.disk->holder;

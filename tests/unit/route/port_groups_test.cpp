@@ -50,8 +50,8 @@ struct Routed {
     return tables::faulty_choices(fabric, graph, routes.lfts, groups);
   }
   std::optional<ChoiceFault> circle(const PortGroups& groups) const {
-    return tables::credit_loop_of_choices(fabric, graph, routes.lfts, groups,
-                                          routes.virtual_lanes, kNoLid);
+    return tables::credit_loop_of_choices(fabric, graph, routes.lfts, groups, routes.virtual_lanes,
+                                          kNoLid);
   }
   std::size_t choosing(const PortGroups& groups) const {
     std::size_t count = 0;
@@ -81,8 +81,7 @@ std::vector<fabric::Arc> arcs_of(const Routed& r, const PortGroups& groups,
   if (s == to.leaf) return out;
   const PortMask* group = groups.find(s, to.lid);
   for (const auto& arc : r.graph.arcs(s))
-    if (group != nullptr ? group->test(arc.out_port)
-                         : arc.out_port == r.routes.lfts.at(s, to.lid))
+    if (group != nullptr ? group->test(arc.out_port) : arc.out_port == r.routes.lfts.at(s, to.lid))
       out.push_back(arc);
   return out;
 }
@@ -226,8 +225,8 @@ TEST(ParallelLinks, AreProvedWithTheVlsOfTheRoutes) {
 
 TEST(PortGroupsProof, SaysWhatIsWrong) {
   const Routed r(fat_tree(8, 2), "updn");
-  const auto& to = *std::ranges::find_if(r.graph.destinations(),
-                                         [](const auto& d) { return !d.is_switch(); });
+  const auto& to =
+      *std::ranges::find_if(r.graph.destinations(), [](const auto& d) { return !d.is_switch(); });
   const SwitchIndex other = to.leaf == 0 ? 1 : 0;
   const auto message = [&](auto change) {
     PortMask ports;

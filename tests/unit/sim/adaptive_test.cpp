@@ -41,9 +41,7 @@ class Adaptive : public ::testing::Test {
     EXPECT_EQ(hand.set({1}, attr::kMlnxArLft, 0, lft), 0);
     EXPECT_EQ(hand.get<wire::MlnxArLft>({1}, attr::kMlnxArLft), lft);
   }
-  bool reaches(Lid lid) {
-    return hand.gmp(lid, Method::Get, attr::kClassPortInfo).has_value();
-  }
+  bool reaches(Lid lid) { return hand.gmp(lid, Method::Get, attr::kClassPortInfo).has_value(); }
 
   Model model{small_fabric()};
   Hand hand{model};
@@ -65,8 +63,7 @@ TEST_F(Adaptive, CapabilitiesCannotBeSetNorGroupsBeyondThem) {
   EXPECT_EQ(set_info([](auto& i) { i.group_cap = 4095, i.fr_supported = false; }), 0);
   EXPECT_EQ(info().group_cap, 100);
   EXPECT_TRUE(info().fr_supported);
-  EXPECT_EQ(hand.set({1}, attr::kMlnxArGroupTable, 1, wire::MlnxArGroup{}),
-            wire::status::kBadValue)
+  EXPECT_EQ(hand.set({1}, attr::kMlnxArGroupTable, 1, wire::MlnxArGroup{}), wire::status::kBadValue)
       << "of groups with one part the table is laid out otherwise";
   EXPECT_EQ(set_info([](auto& i) { i.sub_groups_active = 2; }), 0);
   EXPECT_EQ(hand.set({1}, attr::kMlnxArGroupTable, 99, wire::MlnxArGroup{}), 0);
@@ -87,9 +84,7 @@ TEST_F(Adaptive, PacketsTakeAnyPortOfTheGroupOnceItIsOn) {
 TEST_F(Adaptive, OfTwoPacketsAtOnceOneTakesEachPort) {
   choose_3_or_4();
   ASSERT_EQ(set_info([](auto& i) { i.enabled = true; }), 0);
-  const auto sent = [&](std::uint8_t port) {
-    return model.vl_counters({kS1, port}).xmit_pkts[0];
-  };
+  const auto sent = [&](std::uint8_t port) { return model.vl_counters({kS1, port}).xmit_pkts[0]; };
   const std::uint64_t before3 = sent(3), before4 = sent(4);
   for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}})
     model.send(hand.now(), {kH1, port}, false,
@@ -132,10 +127,9 @@ TEST_F(Adaptive, OnlyWithFastRecoveryADeadPortIsPassedOver) {
 
 TEST_F(Adaptive, OtherSlsGoByTheStaticPort) {
   choose_3_or_4();
-  ASSERT_EQ(set_info([](auto& i) {
-              i.enabled = true, i.by_sl_enabled = true, i.enabled_sls = 1U << 2;
-            }),
-            0);
+  ASSERT_EQ(
+      set_info([](auto& i) { i.enabled = true, i.by_sl_enabled = true, i.enabled_sls = 1U << 2; }),
+      0);
   EXPECT_EQ(model.choices(kS1, kLidH2, Sl{0}), (std::vector<std::uint8_t>{3}));
   EXPECT_EQ(model.choices(kS1, kLidH2, Sl{2}), (std::vector<std::uint8_t>{3, 4}));
 }

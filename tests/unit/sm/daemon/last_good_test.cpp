@@ -50,7 +50,8 @@ class SharedCopy : public ::testing::Test {
   /// The text that is in force; what is wrong, where none is. A good one begins with "good".
   std::string start() {
     PolicyFiles files(directory_, &shared_);
-    const auto use = [](const std::string& text, const std::string& name) -> ib::Result<std::string> {
+    const auto use = [](const std::string& text,
+                        const std::string& name) -> ib::Result<std::string> {
       if (text.starts_with("good")) return text;
       return ib::fail(ib::ErrorKind::Usage, name + " is broken");
     };

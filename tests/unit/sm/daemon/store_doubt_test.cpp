@@ -18,8 +18,8 @@ constexpr const char* kMaster = "0x0002c90300000011";
 class StoreDoubtTest : public ::testing::Test {
  protected:
   static ib::Instant at(double seconds) {
-    return ib::Instant{0} + std::chrono::duration_cast<ib::Duration>(
-                                std::chrono::duration<double>(seconds));
+    return ib::Instant{0} +
+           std::chrono::duration_cast<ib::Duration>(std::chrono::duration<double>(seconds));
   }
   void post(bool behind = false) {
     const Notice notice{"head1", ib::wire::SmState::Master, ++turn_, {{"lmc", 0}}, behind};

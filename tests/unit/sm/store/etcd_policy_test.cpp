@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copies of policy files in etcd: what is written a little at a time, and read by anybody.
-#include "sm/store/etcd/policy_shelf.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sm/store/etcd/etcd_store.h"
+#include "sm/store/etcd/policy_shelf.h"
 #include "tests/unit/sm/store/etcd_fake.h"
 
 namespace sm::store::etcd {
