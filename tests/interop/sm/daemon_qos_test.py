@@ -51,6 +51,7 @@ end-qos-ulps
 """
 
 
+SDP, RDS, OTHER = ("--service_id", "0x10005"), ("--service_id", "0x10648ca"), ("--service_id", "0x6234")
 IPOIB = ("--pkey", "0xffff")
 
 

@@ -5,7 +5,6 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import sqlite3
 import sys
 import tempfile

@@ -54,7 +54,7 @@ class Changes(unittest.TestCase):
         with Sm(*TREE) as f:
             f.ctl("device", "leaf-002", "5", "runs_at=FDR")
             for engine in ("minhop", "dfsssp"):
-                events = f.directory / engine
+                events = f.directory / f"{engine}.events"
                 self.assertEqual(f.ibsm("-o", "-R", engine, "--event_file", events, state=engine).returncode, 0)
                 made = [json.loads(line) for line in events.read_text().splitlines() if '"routes.made"' in line]
                 verified = f.on(HOST, BIN / "ibroutes", "verify")

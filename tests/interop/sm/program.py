@@ -69,9 +69,6 @@ def path_to(f, to, *words):
     return {key: int(value, 0) for key, value in found.items()}
 
 
-SDP, RDS, OTHER = ("--service_id", "0x10005"), ("--service_id", "0x10648ca"), ("--service_id", "0x6234")
-
-
 class Others:
     """Another subnet manager, stock opensm or ibsm, on another host."""
     OTHER, OTHER_GUID = "host0032 HCA-1", "0x0002c903000001f1"
