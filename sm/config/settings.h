@@ -44,6 +44,7 @@ struct Settings {
   std::uint64_t suppress_mc_pkey_traps{1};
   bool use_mfttop{true};
   bool enable_quirks{false};
+  std::uint64_t virt_enabled{0}, virt_max_ports_in_process{64}, virt_default_hop_limit{2};
 
   // ---- sweeps
   std::uint64_t sweep_interval{10};

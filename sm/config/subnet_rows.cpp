@@ -157,6 +157,16 @@ constexpr std::array kLinks = {
         .on_reload(),
     truth("", "enable_quirks", &S::enable_quirks,
           "Paths from or to a Tavor have an MTU of 1024 where no larger one is asked for"),
+    number(
+        "", "virt_enabled", &S::virt_enabled, 0, 2,
+        "Virtualization of HCA ports: 0 left alone, 1 disabled, 2 enabled, and virtual ports are "
+        "brought up")
+        .on_reload(),
+    number("", "virt_max_ports_in_process", &S::virt_max_ports_in_process, 0, 65'535,
+           "Ports whose virtual ports are looked after at once; 0: all")
+        .on_reload(),
+    number("", "virt_default_hop_limit", &S::virt_default_hop_limit, 0, 255,
+           "HopLimit of paths from or to virtual ports"),
 };
 
 constexpr std::array kSweep = {

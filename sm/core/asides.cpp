@@ -47,6 +47,7 @@ void SubnetManager::Impl::end_look(Instant now) {
     want_sweep_around(now, Reason::ChangeSeen, places);
   } else {
     if (look_covers_all && silent_switches.empty()) strays.forget();
+    vports.retry();
     rest(now);
   }
 }
@@ -110,6 +111,37 @@ void SubnetManager::Impl::publish_renamed() {
   for (const auto& [guid, name] : names)
     if (const auto n = seen->fabric.find_node(guid)) seen->fabric.node(*n).description = name;
   publish(snapshot->up);
+}
+
+VPortSubnet SubnetManager::Impl::vport_subnet() const {
+  return {*seen, *desired, known.inventory, options.plan.rates.get(),
+          options.plan.p_keys.keep_indexes};
+}
+
+void SubnetManager::Impl::visit_vports() {
+  if (options.rehearse) return;
+  const auto restarted = [this](ib::fabric::PortRef at) {
+    const ib::Guid guid = seen->fabric.node(at.node).guid;
+    return restarts != nullptr && (restarts->nodes.contains(guid) ||
+                                   std::ranges::any_of(restarts->links, [&](const auto& link) {
+                                     const Restarts::Port port{guid, at.port};
+                                     return link.first == port || link.second == port;
+                                   }));
+  };
+  vports.on_swept(vport_subnet(), !sweeps_part, restarted);
+}
+
+void SubnetManager::Impl::look_after_vports(Instant now) {
+  if (!may_look_aside() || state == State::Deciding || !mastership.is_master()) return;
+  for (ib::mad::Request& r : vports.take_requests(vport_subnet())) ask(now, std::move(r));
+  take_logs(vports);
+  if (!snapshot || !vports.take_news()) return;
+  publish(snapshot->up);
+  // Ports of switches let pass what they are members of.
+  if (desired->partitions->from_file && plan_blocks_again())
+    multicast_at = std::min(multicast_at, now);
+  // Tables of ports that came up just now are to be read first.
+  if (has_unread_p_keys()) want_sweep(now, Reason::Unfinished);
 }
 
 void SubnetManager::Impl::begin_multicast(Instant now) {

@@ -42,6 +42,7 @@ void SubnetManager::Impl::stop_reading(bool partial) {
   for (const ib::mad::Cookie cookie :
        partial ? trap_look.on_partial_sweep_begun() : trap_look.on_sweep_begun())
     transactor.cancel(cookie);
+  for (const ib::mad::Cookie cookie : vports.on_sweep_begun()) transactor.cancel(cookie);
 }
 
 void SubnetManager::Impl::begin_bring_up(Instant now) {
@@ -291,6 +292,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   (void)trap_look.on_sweep_begun();
   own_port = OwnPort(kOwnerOwnPort);
   babbling = BabblingPorts(kOwnerBabbling);
+  vports = VPortUpkeep(kOwnerVPorts, options.vports);
   transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) != kOwnerMastership; });
   for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
     if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
@@ -376,6 +378,8 @@ void SubnetManager::Impl::publish(bool up) {
   else if (!snapshot && !sets_routes)
     s->changed_at_start = Changed{};
   s->refused_tables = known.named;
+  s->virtual_ports = vports.known();
+  s->virtual_ports_to_come = vports.to_come();
   s->dropped_by_hosts =
       plan::sls_dropped_by_hosts(*seen, known.refused.nodes(device::kSlToVl), known.inventory);
   snapshot = std::move(s);
@@ -547,6 +551,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   publish(report.up());
   tables.on_sweep_done(now);
   if (!own_port.is_known()) own_port.call_for(now + kOwnPortAfter);
+  visit_vports();
   finish(now, std::move(report));
 }
 

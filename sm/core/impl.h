@@ -28,6 +28,7 @@
 #include "sm/core/sweep_scope.h"
 #include "sm/core/table_upkeep.h"
 #include "sm/core/trap_look.h"
+#include "sm/core/vport_upkeep.h"
 
 namespace sm::core {
 
@@ -48,6 +49,7 @@ inline constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
 inline constexpr ib::mad::Cookie kOwnerOwnPort = ib::mad::Cookie{6} << 48;
 inline constexpr ib::mad::Cookie kOwnerTrapLook = ib::mad::Cookie{7} << 48;
 inline constexpr ib::mad::Cookie kOwnerBabbling = ib::mad::Cookie{8} << 48;
+inline constexpr ib::mad::Cookie kOwnerVPorts = ib::mad::Cookie{9} << 48;
 constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
@@ -107,6 +109,7 @@ struct SubnetManager::Impl {
   OwnPort own_port{kOwnerOwnPort};
   TrapLook trap_look;
   BabblingPorts babbling{kOwnerBabbling};
+  VPortUpkeep vports;
   Flapping flapping;
   std::shared_ptr<const Restarts> restarts;  // since the last report; null: nothing did
   KeptNodes kept{options.silent_hosts};
@@ -166,7 +169,8 @@ struct SubnetManager::Impl {
         mastership(options.mastership, kOwnerMastership),
         m_keys(options.m_keys),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
-        trap_look(kOwnerTrapLook, options.trap_pause) {}
+        trap_look(kOwnerTrapLook, options.trap_pause),
+        vports(kOwnerVPorts, options.vports) {}
 
   void log(LogLevel level, std::string topic, std::string message) {
     effects.log.push_back({level, std::move(topic), std::move(message)});
@@ -377,6 +381,13 @@ struct SubnetManager::Impl {
   /// What nodes are called now, where no sweep tells.
   void note_renamed(Instant now, std::map<ib::Guid, std::string> names);
   void publish_renamed();
+
+  // ---- virtual ports
+
+  VPortSubnet vport_subnet() const;
+  /// A sweep ended, of the whole or a part.
+  void visit_vports();
+  void look_after_vports(Instant now);
 
   // ---- multicast
 

@@ -65,6 +65,7 @@ void SubnetManager::Impl::run(Instant now) {
     if (!busy()) begin_next(now);
     check_own_port(now);
     check_traps(now);
+    look_after_vports(now);
     if (!busy() && !paused) go_on_reading(now);
   } while (deliverable());
 }
@@ -141,7 +142,8 @@ ib::mad::Exchange* SubnetManager::Impl::exchange() {
 
 void SubnetManager::Impl::ask(Instant now, ib::mad::Request&& request) {
   m_keys.stamp(request, *seen);
-  if (const auto owner = owner_of(request.cookie); owner == kOwnerApply || owner == kOwnerRead)
+  if (const auto owner = owner_of(request.cookie);
+      owner == kOwnerApply || owner == kOwnerRead || owner == kOwnerVPorts)
     strays.on_asked(ib::Guid{request.target_key});
   transactor.submit(now, std::move(request));
 }
@@ -178,6 +180,10 @@ void SubnetManager::Impl::pump(Instant now) {
     }
     if (owner == kOwnerBabbling) {
       babbling.on_completion(*completion, *seen);
+      continue;
+    }
+    if (owner == kOwnerVPorts) {
+      if (desired) vports.on_completion(*completion, vport_subnet());
       continue;
     }
     if (owner == kOwnerRead) {
@@ -266,7 +272,10 @@ ib::mad::Packet SubnetManager::Impl::repress(const ib::mad::Packet& trap) const 
 
 void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
                                   const ib::wire::Notice& notice) {
-  const std::uint16_t number = notice.is_generic ? notice.trap_number : std::uint16_t{0};
+  const auto of_vports = ib::wire::vport_trap(notice);
+  const std::uint16_t number = notice.is_generic ? notice.trap_number
+                               : of_vports       ? of_vports->number
+                                                 : std::uint16_t{0};
   // A trap of the port that we work by arrives without a LID.
   const ib::Lid from =
       desired && packet.address.lid == ib::kNoLid ? desired->sm_lid : packet.address.lid;
@@ -281,6 +290,8 @@ void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
   if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
   if (options.disables_babbling_ports && desired && mastership.is_master())
     babbling.on_trap(now, notice, claim_of(notice, from, *seen), *seen);
+  if (options.act_on_traps && of_vports && desired && mastership.is_master())
+    vports.on_trap(*of_vports, from, *seen);
   if (options.act_on_traps && mastership.sweeps())
     trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
   run(now);

@@ -75,6 +75,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   if (desired && !routes_found) request.before = seen;
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();
+  request.virtual_ports = vports.known();
   request.mute = mute_nodes(*swept);
   request.keep_fdr10 = known.refused.nodes(device::kExtendedPortInfo);
   request.fewer_vls = known.fewer_vls;
@@ -250,7 +251,8 @@ void SubnetManager::Impl::plan_vendor_blocks_again(plan::Desired& next) {
 
 bool SubnetManager::Impl::plan_blocks_again() {
   auto next = std::make_shared<plan::Desired>(*desired);
-  plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
+  plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory,
+                    vports.known().get());
   if (!next->to_read.empty()) plan_vendor_blocks_again(*next);
   gather_blocks(*next);
   desired = std::move(next);

@@ -169,6 +169,8 @@ void SubnetManager::set_options(const Options& options) {
   now.balance_after = options.balance_after;
   now.act_on_traps = options.act_on_traps;
   now.disables_babbling_ports = options.disables_babbling_ports;
+  now.vports = options.vports;
+  impl_->vports.set_options(options.vports);
   impl_->m_keys.set_key(options.m_keys.key);
   plan::PlanOptions plan = options.plan;
   plan.choice = std::move(now.plan.choice);

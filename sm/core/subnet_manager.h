@@ -32,6 +32,7 @@
 #include "sm/core/kept_nodes.h"
 #include "sm/core/light_sweep.h"
 #include "sm/core/m_keys.h"
+#include "sm/core/vport_upkeep.h"
 
 namespace sm::core {
 
@@ -77,6 +78,7 @@ struct Options {
   std::optional<ib::Duration> balance_after;
   bool act_on_traps{true};              // else what they tell of waits for the next sweep
   bool disables_babbling_ports{false};  // babbling_ports.h
+  VPortOptions vports;
   /// The first sweep is planned even where another one is master, and nothing is set: the report
   /// has what would be. For one report; what is known of devices afterwards is how they would be.
   bool rehearse{false};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/fabric/labels.h"
+#include "libdiag/wire/virtualization_attributes.h"
 
 namespace sm::core {
 namespace {
@@ -27,6 +28,10 @@ std::string end_port(const ib::wire::Notice& notice, std::size_t at, const Obser
 }  // namespace
 
 std::string trap_words(const ib::wire::Notice& notice, const Observed& seen) {
+  if (const auto of_vports = ib::wire::vport_trap(notice))
+    return of_vports->number == trap::kVPortDataChange
+               ? fmt::format(": something of virtual port {} changed", of_vports->index)
+               : ": a virtual port changed its state";
   if (!notice.is_generic) return {};
   const std::string sender = end_port(notice, 2, seen);
   switch (notice.trap_number) {

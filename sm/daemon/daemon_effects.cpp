@@ -48,6 +48,7 @@ void Daemon::publish(const SnapshotPtr& snapshot) {
   keep_clients(clients_->add(manager_->clients_to_ask()));  // before what they have is dropped
   if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
   events_->on_snapshot(snapshot, manager_->routes_load_max());
+  events_->on_virtual_ports(snapshot->virtual_ports);
   tell_dropped_levels(snapshot);
   sa_->publish(snapshot);
 }

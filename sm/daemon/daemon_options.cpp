@@ -77,6 +77,7 @@ sa::Options sa_server(const Settings& s) {
     out.policy.rate_code_max =
         std::min(s.max_rate_enum ? out.policy.rate_code_max : kOldRatesMax, kOldRatesMax);
   out.policy.limits_tavor_mtu = s.enable_quirks;
+  out.policy.virtual_hop_limit = static_cast<std::uint8_t>(s.virt_default_hop_limit);
   auto& router = out.policy.router_paths;
   router.flow_label = static_cast<std::uint32_t>(s.rtr_pr_flow_label);
   router.traffic_class = static_cast<std::uint8_t>(s.rtr_pr_tclass);
@@ -156,6 +157,8 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   if (s.offsweep_balancing_enabled) core.balance_after = seconds(s.offsweep_balancing_window);
   core.act_on_traps = s.sweep_on_trap;
   core.disables_babbling_ports = s.babbling_port_policy;
+  core.vports = {static_cast<core::VPortOptions::Mode>(s.virt_enabled),
+                 static_cast<std::uint32_t>(s.virt_max_ports_in_process)};
   core.plan.reregister = !s.no_clients_rereg;
   core.plan.multicast = !s.disable_multicast;
   core.plan.multicast_top = s.use_mfttop;
@@ -214,7 +217,7 @@ ib::Result<void> take_port_groups(const Settings& s, DaemonOptions& to, PolicyFi
 /// of it is known.
 ib::Result<void> take_partitions(const Configuration& configuration, const Settings& s,
                                  DaemonOptions& to, PolicyFiles& policy_files) {
-  to.core.plan.p_keys = {enforcement(s), s.keep_pkey_indexes};
+  to.core.plan.p_keys = {enforcement(s), s.keep_pkey_indexes, s.virt_enabled == 2};
   auto& files = to.partition_files;
   files.file = s.partition_config_file;
   // One that an option names may be mistyped.

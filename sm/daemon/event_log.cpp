@@ -141,6 +141,12 @@ void EventLog::on_snapshot(const SnapshotPtr& subnet, std::uint64_t load) {
   routing_ = subnet->routing;
   load_ = load;
 }
+/// Null says that they are not known, and not that they are gone.
+void EventLog::on_virtual_ports(const VirtualPortsPtr& virtual_ports) {
+  if (!virtual_ports) return;
+  take(events::virtual_port_changes(virtual_ports_.get(), virtual_ports.get()));
+  virtual_ports_ = virtual_ports;
+}
 void EventLog::on_device_state(const DeviceStatePtr& device_state, const SnapshotPtr& subnet) {
   if (!subnet) return;
   take(events::device_changes(device_state_.get(), *device_state, *subnet, tables_.get()));

@@ -49,6 +49,7 @@ class EventLog {
   void on_watched(const SnapshotPtr& subnet);
   /// Other subnet managers, as they answered.
   void on_other_managers(std::vector<ib::wire::SmInfo> others);
+  void on_virtual_ports(const VirtualPortsPtr& virtual_ports);
   void on_device_state(const DeviceStatePtr& device_state, const SnapshotPtr& subnet);
   void on_sm_status(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
@@ -93,6 +94,7 @@ class EventLog {
   std::shared_ptr<const Routing> routing_;
   std::uint64_t load_{0};
   DeviceStatePtr device_state_;
+  VirtualPortsPtr virtual_ports_;
   std::vector<ib::wire::SmInfo> others_;
   std::shared_ptr<const device::Inventory> tables_;  // the last that were read to the end
   std::shared_ptr<const policy::PartitionPolicy> partitions_;

@@ -12,6 +12,7 @@
 
 #include "libdiag/discover/observed.h"
 #include "sm/device/routing.h"
+#include "sm/device/virtual_ports.h"
 #include "sm/policy/partition_policy.h"
 
 namespace sm {
@@ -47,6 +48,9 @@ struct Snapshot {
   /// SLs, a bit each, that ports of hosts drop by the SLtoVLMappingTable that they keep; ports that
   /// drop none are absent.
   std::map<ib::fabric::PortRef, std::uint16_t> dropped_by_hosts;
+
+  VirtualPortsPtr virtual_ports;      // null: no port has any
+  bool virtual_ports_to_come{false};  // they were not looked for yet
 
   const ib::fabric::Fabric& fabric() const { return observed->fabric; }
 };

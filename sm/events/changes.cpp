@@ -255,7 +255,56 @@ Changed changed(const Routing* before, const Routing& after) {
   return out;
 }
 
+Event vport_state(ib::Guid port, const VirtualPort& vport, ib::wire::PortState state) {
+  return make(Kind::VirtualPortState,
+              {to_string(port), to_string(vport.guid), std::uint64_t{vport.index},
+               to_string(vport.node_guid), static_cast<std::uint64_t>(state)});
+}
+
+/// Of one port; nullptr: it had none, or has none any more.
+void virtual_changes(ib::Guid port, const PortVirtualization* before,
+                     const PortVirtualization* after, Events& out) {
+  using ib::wire::PortState;
+  static const PortVirtualization kNone;
+  const PortVirtualization& old = before != nullptr ? *before : kNone;
+  const PortVirtualization& now = after != nullptr ? *after : kNone;
+  if (now.enabled && (!old.enabled || old.top_index != now.top_index))
+    out.push_back(make(Kind::PortVirtualization, {to_string(port), std::uint64_t{now.top_index}}));
+  const auto find = [](const PortVirtualization& all, std::uint16_t index) {
+    const auto at = std::ranges::find(all.ports, index, &VirtualPort::index);
+    return at == all.ports.end() ? nullptr : &*at;
+  };
+  for (const VirtualPort& vport : old.ports)
+    if (vport.state != PortState::Down && find(now, vport.index) == nullptr)
+      out.push_back(vport_state(port, vport, PortState::Down));
+  for (const VirtualPort& vport : now.ports) {
+    const VirtualPort* was = find(old, vport.index);
+    const PortState state = was != nullptr ? was->state : PortState::Down;
+    // With another GUID it is another one.
+    const bool is_new = was != nullptr && was->guid != vport.guid;
+    if (is_new && state != PortState::Down) out.push_back(vport_state(port, *was, PortState::Down));
+    if (vport.state != (is_new ? PortState::Down : state))
+      out.push_back(vport_state(port, vport, vport.state));
+  }
+}
+
 }  // namespace
+
+Events virtual_port_changes(const VirtualPorts* before, const VirtualPorts* after) {
+  Events out;
+  if (before == after) return out;
+  static const VirtualPorts kNone;
+  const VirtualPorts& old = before != nullptr ? *before : kNone;
+  const VirtualPorts& now = after != nullptr ? *after : kNone;
+  const auto find = [](const VirtualPorts& all, ib::Guid port) {
+    const auto at = all.find(port);
+    return at == all.end() ? nullptr : &at->second;
+  };
+  for (const auto& [port, of_port] : old)
+    if (!now.contains(port)) virtual_changes(port, &of_port, nullptr, out);
+  for (const auto& [port, of_port] : now) virtual_changes(port, find(old, port), &of_port, out);
+  return out;
+}
 
 std::string_view state_name(ib::wire::SmState state) {
   using ib::wire::SmState;

@@ -27,6 +27,9 @@ using Events = std::vector<Event>;
 /// devices alone are told.
 Events topology_changes(const Snapshot* before, const Snapshot& after);
 
+/// Ports with virtualization enabled, and what their virtual ports came to. Null: none is known.
+Events virtual_port_changes(const VirtualPorts* before, const VirtualPorts* after);
+
 /// Nodes that rebooted, and other links that went down and came up, of `subnet`.
 Events restart_events(const Restarts& restarts, const Snapshot& subnet);
 

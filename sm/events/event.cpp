@@ -248,12 +248,17 @@ constexpr Row kRows[] = {
      "partition deleted: {p_key} ({reason})", "p_key,reason", 5, "prtn_delete",
      subject::kPartitions, "a partition is defined no more: 0 nobody defines it, 2 ibsm ends"},
     {Kind::PortVirtualization, "virtual.port", LogLevel::Verbose,
-     "virtualization of {port_guid}: {top_index}", "port_guid,top_index", 6, "port_virt_discover",
-     subject::kVirtualization, "never yet: ibsm knows no virtual ports"},
+     "virtualization of {port_guid}: virtual ports up to index {top_index}", "port_guid,top_index",
+     6, "port_virt_discover", subject::kVirtualization,
+     "a port with virtualization enabled was found, or has another highest index of its virtual "
+     "ports"},
     {Kind::VirtualPortState, "virtual.state", LogLevel::Verbose,
-     "virtual port {virtual_port_guid} of {port_guid}: {state}",
+     "virtual port {virtual_port_guid} (index {index}) of {port_guid}: "
+     "{state:1=Down,2=Initialize,3=Armed,4=Active}",
      "port_guid,virtual_port_guid,index,virtual_node_guid,state", 7, "vport_state_change",
-     subject::kVirtualization, "never yet: ibsm knows no virtual ports"},
+     subject::kVirtualization,
+     "a virtual port came up (4), went down (1), or waits (2): it has no GUID, another one has it, "
+     "or it requires a LID"},
     {Kind::TreeComputed, "multicast.tree", LogLevel::Verbose, "multicast tree: {mlid}", "mlid", 8,
      "mcg_tree_calc", subject::kMulticast | subject::kRouting,
      "the tree of a multicast group was computed, and is not what it was"},

@@ -105,7 +105,7 @@ class Planner {
       const std::size_t room = capacity(end.port);
       const PlacedKeys placed = write(end.port, end.keys, room);
       if (!placed.left_out.empty()) say_left_out(end.port, room, placed.left_out);
-      if (const PortRef peer = observed_.fabric.port(end.port).peer) check_at(peer, end.keys);
+      if (const PortRef peer = observed_.fabric.port(end.port).peer) check_at(peer, all_keys(end));
     }
     free_ports_between_switches();
     std::ranges::sort(out_.blocks, {},
@@ -157,6 +157,15 @@ class Planner {
       ib::wire::encode(table, want.block.data());
     }
     return placed;
+  }
+
+  /// Of the port and of the virtual ports behind it, each key once.
+  static std::vector<PortPartition> all_keys(const EndPortKeys& end) {
+    std::vector<PortPartition> all = end.keys;
+    for (const PortPartition& key : end.of_virtual_ports)
+      if (std::ranges::find(all, key.p_key, &PortPartition::p_key) == all.end())
+        all.push_back({key.p_key, false});
+    return all;
   }
 
   /// The keys of a host at the port of the switch that it hangs from. Where they do not all fit, a

@@ -24,6 +24,8 @@ enum class Enforcement : std::uint8_t { Both, In, Out, Off };
 struct PKeyOptions {
   Enforcement enforcement{Enforcement::Both};
   bool keep_indexes{true};  // false: keys are placed again, in the order of the file
+  /// Ports of switches stay as they are until the virtual ports behind them are known.
+  bool awaits_virtual_ports{false};
 };
 
 /// The keys of one table. Those that have an index in `held` keep it; of the others `index0` goes
@@ -40,6 +42,7 @@ PlacedKeys place_keys(std::span<const policy::PortPartition> wanted, std::span<c
 struct EndPortKeys {
   ib::fabric::PortRef port;
   std::vector<policy::PortPartition> keys;
+  std::vector<policy::PortPartition> of_virtual_ports{};  // behind it, which its switch lets pass
 };
 
 /// Whether an external port of a switch is to check the keys of what comes in from its link, and of

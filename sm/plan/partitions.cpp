@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "sm/device/end_port_facts.h"
 
@@ -64,15 +66,57 @@ void give_keys(EndPorts& ports, const policy::PartitionPolicy& policy) {
   for (std::size_t i = 0; i < ports.keys.size(); ++i) ports.keys[i].keys = std::move(keys[i]);
 }
 
+/// To the ports that they are behind.
+void add_virtual_ports(EndPorts& ports, const Observed& observed, const VirtualPorts* all,
+                       const policy::PartitionPolicy& policy) {
+  std::vector<policy::EndPortFacts> facts;
+  std::vector<PortRef> places;
+  for_each_virtual_port(all, observed.fabric, [&](PortRef at, const VirtualPort& vport) {
+    facts.push_back(virtual_port_facts(vport, observed.fabric, at));
+    places.push_back(at);
+  });
+  if (facts.empty()) return;
+  const auto keys = policy.keys_of(facts);
+  std::map<PortRef, EndPortKeys*> by_place;
+  for (EndPortKeys& end : ports.keys) by_place.emplace(end.port, &end);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto at = by_place.find(places[i]);
+    if (at == by_place.end()) continue;
+    auto& behind = at->second->of_virtual_ports;
+    behind.insert(behind.end(), keys[i].begin(), keys[i].end());
+  }
+}
+
+/// Ports of switches in front of ports whose virtual ports are not known yet are read, and stay as
+/// they are.
+void leave_waiting(PKeyPlan& plan, const EndPorts& ports, const Observed& observed,
+                   const VirtualPorts* all) {
+  const auto& fabric = observed.fabric;
+  std::set<PortRef> waiting;
+  for (const EndPortKeys& end : ports.keys)
+    if (!fabric.node(end.port.node).is_switch() && has_virtual_ports(observed.port(end.port)) &&
+        (all == nullptr || !all->contains(fabric.port(end.port).guid)))
+      waiting.insert(fabric.port(end.port).peer);
+  if (waiting.empty()) return;
+  std::erase_if(plan.blocks, [&](const WantedBlock& want) {
+    return waiting.contains(PortRef{want.node, want.slot.port});
+  });
+  std::erase_if(plan.enforcement,
+                [&](const PortEnforcement& check) { return waiting.contains(check.port); });
+}
+
 }  // namespace
 
 std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
-                                     const PKeyOptions& options, const device::Inventory& held) {
+                                     const PKeyOptions& options, const device::Inventory& held,
+                                     const VirtualPorts* virtual_ports) {
   EndPorts ports = end_ports(observed, desired.lids, desired.sm_port);
   give_keys(ports, *policy);
+  add_virtual_ports(ports, observed, virtual_ports, *policy);
   PKeyPlan plan = plan_p_keys(observed, ports.keys, held, options);
   desired.unread_p_keys = take_unread(plan, observed, held);
+  if (options.awaits_virtual_ports) leave_waiting(plan, ports, observed, virtual_ports);
   if (!policy->from_file) {
     desired.unread_p_keys.clear();
     std::erase_if(plan.blocks,

@@ -2,6 +2,7 @@
 // The part of the plan that is about partitions: P_Key tables, and where switches check keys. Pure.
 #pragma once
 
+#include "sm/device/virtual_ports.h"
 #include "sm/plan/desired.h"
 #include "sm/policy/partition_policy.h"
 
@@ -11,10 +12,12 @@ namespace sm::plan {
 /// operator should know, a line each. Keys keep the indexes that they have in `held`. Of a table
 /// that it does not know whole nothing is wanted, nor that its port checks keys: with a partition
 /// file it is to be read first (`unread_p_keys`), without one it is read later. Without a file
-/// enforcement stays as it is.
+/// enforcement stays as it is. Ports of switches let pass what `virtual_ports` behind them are to
+/// hold, too.
 std::vector<std::string> want_p_keys(Desired& desired, const ib::discover::Observed& observed,
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
-                                     const PKeyOptions& options, const device::Inventory& held);
+                                     const PKeyOptions& options, const device::Inventory& held,
+                                     const VirtualPorts* virtual_ports = nullptr);
 
 /// `desired.blocks`: `guids`, and the blocks of P_KeyTable and of rate limits that it has, by node.
 void gather_blocks(Desired& desired, std::vector<WantedBlock> guids);

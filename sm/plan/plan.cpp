@@ -312,7 +312,8 @@ class Planner {
   void want_partitions() {
     static const device::Inventory kNothing;
     auto alarms = want_p_keys(out_, observed_, options_.partitions, options_.p_keys,
-                              request_.held != nullptr ? *request_.held : kNothing);
+                              request_.held != nullptr ? *request_.held : kNothing,
+                              request_.virtual_ports.get());
     std::ranges::move(alarms, std::back_inserter(out_.alarms));
   }
 

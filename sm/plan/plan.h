@@ -12,6 +12,7 @@
 
 #include "libdiag/route/choose/choose.h"
 #include "libdiag/route/files.h"
+#include "sm/device/virtual_ports.h"
 #include "sm/plan/desired.h"
 #include "sm/plan/found_routes.h"
 #include "sm/plan/guids.h"
@@ -93,6 +94,7 @@ struct PlanRequest {
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did
   std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
+  VirtualPortsPtr virtual_ports;                  // behind ports; null: none are known
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
   std::set<ib::Guid> keep_fdr10;                  // nodes that did not take a Set of it
   FewerVls fewer_vls;

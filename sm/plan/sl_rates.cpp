@@ -28,10 +28,8 @@ bool limits_rates(const device::Block& capabilities) {
 }
 
 device::Block block_of(const policy::SlRates& rates) {
-  ib::wire::MlnxQosConfigSl config;
-  for (std::size_t sl = 0; sl < rates.size(); ++sl) config.sl[sl] = std::min(rates[sl], kRateMax);
   device::Block block{};
-  ib::wire::encode(config, block.data());
+  ib::wire::encode(rate_limits(rates), block.data());
   return block;
 }
 
@@ -42,6 +40,12 @@ struct Unable {
 };
 
 }  // namespace
+
+ib::wire::MlnxQosConfigSl rate_limits(const policy::SlRates& rates) {
+  ib::wire::MlnxQosConfigSl config;
+  for (std::size_t sl = 0; sl < rates.size(); ++sl) config.sl[sl] = std::min(rates[sl], kRateMax);
+  return config;
+}
 
 SlRatePlan plan_sl_rates(const ib::discover::Observed& observed, const std::vector<bool>& managed,
                          PortRef sm_port, const policy::RatePolicy& policy,

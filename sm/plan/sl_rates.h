@@ -13,6 +13,9 @@
 
 namespace sm::plan {
 
+/// QosConfigSL with these limits, and no shares of the bandwidth.
+ib::wire::MlnxQosConfigSl rate_limits(const policy::SlRates& rates);
+
 struct SlRatePlan {
   std::vector<WantedBlock> blocks;   // by node
   std::vector<WantedBlock> to_read;  // what devices can do, where it is not known; by node

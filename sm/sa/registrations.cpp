@@ -148,6 +148,9 @@ void Registrations::note_life(const Packet& request) {
 
 void Registrations::on_snapshot(const Snapshot* before) {
   const auto& world = shared_.world;
+  // Members that are virtual ports are reached by the ports that they are behind.
+  if (before != nullptr && before->virtual_ports != world.snapshot().virtual_ports)
+    multicast_changed_ = true;
   expiry_.on_snapshot(world, before);
   if (auto taken = taken_from_ports(world); !taken.empty())
     add_own([taken = std::move(taken)](const World& w) { return give_to_ports(w, taken); });

@@ -449,7 +449,9 @@ bool Server::take_multicast_changed() { return impl_->registrations.take_multica
 bool Server::take_aliases_changed() { return impl_->registrations.take_aliases_changed(); }
 const Aliases::Map& Server::aliases() const { return impl_->registrations.aliases(); }
 std::uint64_t Server::aliases_revision() const { return impl_->registrations.aliases_revision(); }
-std::vector<MlidMembers> Server::multicast() const { return impl_->shared.state.by_mlid(); }
+std::vector<MlidMembers> Server::multicast() const {
+  return impl_->shared.state.by_mlid(impl_->shared.world.paths.get());
+}
 store::Contents Server::contents() const { return impl_->shared.state.contents(); }
 std::uint64_t Server::revision() const { return impl_->registrations.revision(); }
 const Counters& Server::counters() const {

@@ -69,8 +69,13 @@ PathChoice::PathChoice(const World& world, const Requester& requester, const Pat
 
 bool PathChoice::shows(const EndPort& from, const EndPort& to) const {
   if (policy_->is_open()) return true;
-  return requester_ != nullptr && policy_->share(*requester_, from) &&
-         policy_->share(*requester_, to) && policy_->share(from, to);
+  if (requester_ == nullptr || !policy_->share(from, to)) return false;
+  // Whoever asks for a virtual port asks by the LID of the port that it is behind.
+  const auto is_asking = [&](const EndPort& end) {
+    return end.is_virtual && end.port == requester_->port;
+  };
+  if (is_asking(from) || is_asking(to)) return true;
+  return policy_->share(*requester_, from) && policy_->share(*requester_, to);
 }
 
 /// The request is for the largest MTU there is, or for one above a Tavor's.
@@ -238,6 +243,9 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
     p.traffic_class = policy_->router_paths.traffic_class;
     p.hop_limit = kHopLimitGlobal;
   }
+  // Such a path takes a GRH: its LID is that of another port, too.
+  if ((from.is_virtual || to.is_virtual) && !leaves_subnet_)
+    p.hop_limit = policy_->virtual_hop_limit;
   p.reversible = reversible;
   p.p_key = has(path_bit::kPKey)
                 ? wanted_.p_key

@@ -15,8 +15,9 @@ FoundEnd with_lid(const World& world, PathEnd end, const std::optional<Lid>& lid
   if (!lid) return end;
   const auto* owner = world.paths->find(*lid);
   if (owner == nullptr) return std::uint16_t{0};
-  if (end.port != nullptr && end.port != owner) return status::kSaReqInvalid;
-  end.port = owner;
+  // A virtual port has the LIDs of the port that it is behind.
+  if (end.port != nullptr && end.port->port != owner->port) return status::kSaReqInvalid;
+  if (end.port == nullptr) end.port = owner;
   end.offset = static_cast<std::uint8_t>(lid->value - owner->lid.value);
   return end;
 }

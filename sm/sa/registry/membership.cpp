@@ -528,9 +528,15 @@ std::vector<Gid> departed_members(const World& world, const Snapshot* before) {
   std::vector<Gid> gone;
   if (!observed.complete) return gone;
   const UnreachableNodes unreachable(observed);
+  std::set<Guid> virtual_ports;  // also those that wait to come up
+  for_each_virtual_port(
+      world.snapshot().virtual_ports.get(), observed.fabric,
+      [&](ib::fabric::PortRef, const VirtualPort& vport) { virtual_ports.insert(vport.guid); });
+  const auto is_virtual = [&](Guid guid) { return virtual_ports.contains(guid); };
   for (const auto& [gid, mgids] : world.state.multicast.ports()) {
     // By the fabric, not by Paths: a port that waits for its LID is there.
     if (observed.fabric.find_port_guid(gid.guid())) continue;
+    if (world.snapshot().virtual_ports_to_come || is_virtual(gid.guid())) continue;
     const Guid owner = world.state.aliases.port_of(gid.guid());
     const Guid guid = owner.value != 0 ? owner : gid.guid();
     if (!observed.fabric.find_port_guid(guid) && !unreachable.may_hide(guid, before))

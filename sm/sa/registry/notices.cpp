@@ -73,6 +73,7 @@ std::vector<ib::Guid> ports_in_service(const Paths& paths) {
     if (is_switch || (seen != nullptr && seen->state() == ib::wire::PortState::Active))
       out.push_back(port.guid);
   }
+  for (const EndPort& port : paths.virtual_ports()) out.push_back(port.guid);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -34,6 +34,10 @@ std::vector<Partition> partitions_of(const Paths& paths) {
     const bool is_sm = port.guid == paths.snapshot().sm_port_guid;
     facts.push_back(end_port_facts(paths.snapshot().fabric(), port.port, is_sm));
   }
+  for_each_virtual_port(paths.snapshot().virtual_ports.get(), paths.snapshot().fabric(),
+                        [&](ib::fabric::PortRef at, const VirtualPort& vport) {
+                          facts.push_back(virtual_port_facts(vport, paths.snapshot().fabric(), at));
+                        });
   const auto keys = policy.keys_of(facts);
   for (std::size_t i = 0; i < facts.size(); ++i)
     for (const policy::PortPartition& key : keys[i]) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sm/sa/subnet/paths.h"
+
 namespace sm::sa {
 namespace {
 
@@ -39,10 +41,11 @@ void State::expire(std::int64_t unix_seconds, std::size_t max, store::Batch& bat
   std::apply([&](const auto&... kind) { (end(kind), ...); }, kinds());
 }
 
-std::vector<MlidMembers> State::by_mlid() const {
+std::vector<MlidMembers> State::by_mlid(const Paths* paths) const {
   return multicast.by_mlid([&](ib::Guid guid) {
-    const auto port = aliases.port_of(guid);
-    return port.value != 0 ? port : guid;
+    if (const auto port = aliases.port_of(guid); port.value != 0) return port;
+    const auto* vport = paths != nullptr ? paths->find_virtual(guid) : nullptr;
+    return vport == nullptr ? guid : paths->snapshot().fabric().port(vport->port).guid;
   });
 }
 

@@ -12,6 +12,8 @@
 
 namespace sm::sa {
 
+class Paths;
+
 struct State {
   explicit State(const store::Contents& contents = {}) { apply(store::batch_of(contents)); }
 
@@ -24,7 +26,7 @@ struct State {
   void expire(std::int64_t unix_seconds, std::size_t max, store::Batch& batch,
               std::vector<std::string>& log) const;
   /// Who receives what: the multicast groups by MLID, members by the GUIDs of their ports.
-  std::vector<MlidMembers> by_mlid() const;
+  std::vector<MlidMembers> by_mlid(const Paths* paths = nullptr) const;
 
   Multicast multicast;
   Services services;

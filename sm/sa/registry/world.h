@@ -30,11 +30,11 @@ struct World {
   bool is_own_prefix(std::uint64_t prefix) const {
     return prefix == ib::kDefaultSubnetPrefix || prefix == snapshot().subnet_prefix;
   }
-  /// The port that has this GUID, be it an alias; nullptr: none has.
+  /// The port that has this GUID, be it an alias, or the virtual port; nullptr: none has.
   const EndPort* holder(ib::Guid guid) const {
     if (const auto* port = paths->find(guid)) return port;
     const ib::Guid owner = state.aliases.port_of(guid);
-    return owner == ib::Guid{} ? nullptr : paths->find(owner);
+    return owner == ib::Guid{} ? paths->find_virtual(guid) : paths->find(owner);
   }
 };
 

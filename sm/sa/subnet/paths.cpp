@@ -61,6 +61,7 @@ Paths::Paths(SnapshotPtr snapshot, const Paths* previous) : snapshot_(std::move(
     for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p)
       links_.push_back(link_of({n, static_cast<std::uint8_t>(p)}));
   find_end_ports();
+  find_virtual_ports();
   if (!snapshot_->routing) return;
   const auto& virtual_lanes = snapshot_->routing->virtual_lanes;
   sls_ = &virtual_lanes.sls;
@@ -118,6 +119,18 @@ void Paths::find_end_ports() {
   }
 }
 
+void Paths::find_virtual_ports() {
+  for_each_virtual_port(snapshot_->virtual_ports.get(), snapshot_->fabric(),
+                        [&](PortRef at, const VirtualPort& vport) {
+                          const EndPort* port = find(snapshot_->fabric().port(at).guid);
+                          if (port == nullptr || !vport.is_reached()) return;
+                          EndPort& e = virtual_ports_.emplace_back(*port);
+                          e.guid = vport.guid;
+                          e.is_virtual = true;
+                        });
+  std::ranges::sort(virtual_ports_, {}, &EndPort::guid);
+}
+
 PathTable::Terrain Paths::terrain() const {
   const auto& fabric = snapshot_->fabric();
   const auto& graph = snapshot_->routing->graph;
@@ -161,6 +174,11 @@ std::size_t Paths::find_place(Guid guid) const {
 const EndPort* Paths::find(Guid guid) const {
   const auto port = by_guid_[find_place(guid)].port;
   return port == 0 ? nullptr : &end_ports_[port - 1];
+}
+
+const EndPort* Paths::find_virtual(Guid guid) const {
+  const auto at = std::ranges::lower_bound(virtual_ports_, guid, {}, &EndPort::guid);
+  return at != virtual_ports_.end() && at->guid == guid ? &*at : nullptr;
 }
 
 Allowed Paths::link_of(PortRef at) const {

@@ -23,6 +23,7 @@ struct EndPort {
   std::uint8_t knows_rates{};  // highest rate code that its host has heard of; 0: not known
   std::uint16_t drops{};       // SLs, a bit each, that its host drops by a mapping that it keeps
   bool has_rivals{};           // one of its LIDs is another port's too, or none that packets go to
+  bool is_virtual{};           // a virtual port behind the port, whose LIDs it shares
   unsigned lid_count() const { return 1U << lmc; }
   bool owns(ib::Lid l) const { return l.value >= lid.value && l.value < lid.value + lid_count(); }
 };
@@ -54,11 +55,16 @@ class Paths {
   /// nullptr when there is none.
   const EndPort* find(ib::Lid lid) const;
   const EndPort* find(ib::Guid guid) const;
+  /// A virtual port that is up: as the port that it is behind, but for its GUID. None of
+  /// end_ports().
+  const EndPort* find_virtual(ib::Guid guid) const;
+  /// By GUID.
+  const std::vector<EndPort>& virtual_ports() const { return virtual_ports_; }
   /// The SM's own end port; nullptr when the snapshot lacks it.
   const EndPort* sm_port() const { return find(snapshot_->sm_port_guid); }
 
   /// The way from one to a LID of the other; nullopt when a packet would not arrive.
-  /// Precondition: both are of end_ports().
+  /// Precondition: both are of end_ports() or virtual_ports().
   std::optional<PathQuality> between(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
 
   /// Whether there is one.
@@ -105,16 +111,20 @@ class Paths {
   Allowed link_of(ib::fabric::PortRef port) const;
   Allowed cable_of(ib::fabric::PortRef port) const;
   void find_end_ports();
+  void find_virtual_ports();
 
   SnapshotPtr snapshot_;
   std::vector<EndPort> end_ports_;
+  std::vector<EndPort> virtual_ports_;
   std::vector<std::uint32_t> routers_;  // indexes into end_ports_
   std::size_t lid_count_{0};
   std::vector<Allowed> links_;         // by port_index(): what each end of a link allows
   std::vector<std::uint32_t> by_lid_;  // index into end_ports_ + 1
-  /// Whether packets to `dlid` are for this port, one of end_ports().
+  /// Whether packets to `dlid` are for this port, one of end_ports() or virtual_ports().
   bool is_for(const EndPort& port, ib::Lid dlid) const {
-    return port.has_rivals ? find(dlid) == &port : port.owns(dlid);
+    if (!port.has_rivals) return port.owns(dlid);
+    const EndPort* owner = find(dlid);
+    return owner != nullptr && owner->port == port.port;
   }
 
   static std::uint64_t hash_of(ib::Guid guid) { return guid.value * 0x9E3779B97F4A7C15ULL; }

@@ -60,6 +60,7 @@ struct Policy {
   std::uint8_t rate_code_max{0};  // of paths, for clients that know no higher one; 0: any
   /// Paths from or to a Tavor are faster with packets of 1024 bytes (is_tavor()).
   bool limits_tavor_mtu{false};
+  std::uint8_t virtual_hop_limit{2};  // HopLimit of paths from or to virtual ports
   MulticastOptions multicast;
   /// A table of paths that names neither end is refused to the untrusted above this many records.
   std::size_t untrusted_records_max{10'000};

@@ -19,9 +19,20 @@ Qos::Qos(std::shared_ptr<const policy::QosPolicy> rules, const Paths& paths,
       if (membership != Membership::None) of_members[guid].push_back(partition.base);
   }
   ports_.reserve(paths.end_ports().size());
-  for (const EndPort& port : paths.end_ports()) {
-    std::vector<std::uint16_t>& p_keys = of_members[port.guid];
+  const auto keys_of = [&](ib::Guid guid) -> const std::vector<std::uint16_t>& {
+    std::vector<std::uint16_t>& p_keys = of_members[guid];
     p_keys.insert(p_keys.end(), of_all.begin(), of_all.end());
+    return p_keys;
+  };
+  for_each_virtual_port(snapshot.virtual_ports.get(), snapshot.fabric(),
+                        [&](ib::fabric::PortRef at, const VirtualPort& vport) {
+                          ports_.emplace(
+                              vport.guid,
+                              rules_->rules_of(virtual_port_facts(vport, snapshot.fabric(), at),
+                                               keys_of(vport.guid)));
+                        });
+  for (const EndPort& port : paths.end_ports()) {
+    const auto& p_keys = keys_of(port.guid);
     const bool is_sm = port.guid == snapshot.sm_port_guid;
     const auto facts = end_port_facts(snapshot.fabric(), port.port, is_sm);
     ports_.emplace(port.guid, rules_->rules_of(facts, p_keys));

@@ -229,5 +229,11 @@ TEST_F(PlanPKeys, APortWithASwitchWhereAHostWasChecksNoMore) {
   EXPECT_FALSE(p.enforcement[1].inbound || p.enforcement[1].outbound);
 }
 
+TEST_F(PlanPKeys, APortLetsPassWhatVirtualPortsBehindItHave) {
+  const auto p = plan({{hosts[0], keys({0xFFFF, 0x8001}), keys({0xFFFF, 0x8012, 0x8012})}});
+  EXPECT_THAT(keys_of(p, hosts[0]), ElementsAre(PKey{0xFFFF}, PKey{0x8001}));
+  EXPECT_THAT(keys_of(p, leaf_of(hosts[0])), ElementsAre(PKey{0xFFFF}, PKey{0x8001}, PKey{0x8012}));
+}
+
 }  // namespace
 }  // namespace sm::plan

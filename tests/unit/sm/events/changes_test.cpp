@@ -371,6 +371,44 @@ TEST(TroubleChanges, AreToldWhenTheyComeAndAlarmsWhenTheyGo) {
               ElementsAre("alarm cleared: LID 7 is claimed twice"));
 }
 
+TEST(VirtualPortChanges, PortsWithVirtualizationAndWhatEachVirtualPortCameTo) {
+  using ib::wire::PortState;
+  const auto vport = [](std::uint16_t index, std::uint64_t guid, PortState state) {
+    VirtualPort v;
+    v.index = index;
+    v.guid = ib::Guid{guid};
+    v.node_guid = ib::Guid{guid + 0x10};
+    v.state = state;
+    return v;
+  };
+  const auto of = [](std::vector<VirtualPort> ports, std::uint16_t top = 2) {
+    return VirtualPorts{{ib::Guid{0x85d1}, {true, top, std::move(ports)}}};
+  };
+  const auto up = of({vport(1, 0xa1, PortState::Active), vport(2, 0xa2, PortState::Down)});
+  EXPECT_THAT(lines(virtual_port_changes(nullptr, &up)),
+              ElementsAre("virtualization of 0x00000000000085d1: virtual ports up to index 2",
+                          "virtual port 0x00000000000000a1 (index 1) of 0x00000000000085d1: "
+                          "Active"));
+  EXPECT_THAT(virtual_port_changes(&up, &up), IsEmpty());
+  const auto waits = of({vport(1, 0xa1, PortState::Down), vport(2, 0xa2, PortState::Initialize)});
+  EXPECT_THAT(lines(virtual_port_changes(&up, &waits)),
+              ElementsAre("virtual port 0x00000000000000a1 (index 1) of 0x00000000000085d1: Down",
+                          "virtual port 0x00000000000000a2 (index 2) of 0x00000000000085d1: "
+                          "Initialize"));
+  const auto renamed = of({vport(1, 0xb1, PortState::Active), vport(2, 0xa2, PortState::Down)}, 3);
+  EXPECT_THAT(lines(virtual_port_changes(&up, &renamed)),
+              ElementsAre("virtualization of 0x00000000000085d1: virtual ports up to index 3",
+                          "virtual port 0x00000000000000a1 (index 1) of 0x00000000000085d1: Down",
+                          "virtual port 0x00000000000000b1 (index 1) of 0x00000000000085d1: "
+                          "Active"));
+  const Events gone = virtual_port_changes(&up, nullptr);
+  ASSERT_EQ(gone.size(), 1U);
+  EXPECT_THAT(activity_line({1, {}, gone[0]}),
+              testing::EndsWith(" 7 vport_state_change port_guid=0x00000000000085d1 "
+                                "virtual_port_guid=0x00000000000000a1 index=1 "
+                                "virtual_node_guid=0x00000000000000b1 state=1"));
+}
+
 TEST(RegistryChangesTest, GroupsAndMembersOfBatches) {
   RegistryChanges registry;
   store::McGroup group;
