@@ -89,22 +89,23 @@ TEST_F(SaVirtualPorts, HaveNoPathWhileTheyWaitOrOnceTheyAreGone) {
 }
 
 TEST_F(SaVirtualPorts, HavePartitionsOfTheirOwn) {
+  constexpr std::size_t kFriend = 1, kStranger = 2;  // not the SM's, which shares one with everybody
   give_partitions(
       "Default=0x7fff : SELF=full;\n"
       "red=0x12 : 0x0202c90300000001=full, " +
-      to_string(world.host(0).guid) + ";\n");
-  world.requester = 0;
-  const auto path = world.get(to(kMachine), kGids);
+      to_string(world.host(kFriend).guid) + ";\n");
+  world.requester = kFriend;
+  const auto path = world.get(to(kMachine, kFriend), kGids);
   ASSERT_TRUE(path);
   EXPECT_EQ(path->p_key.base(), 0x12);
-  EXPECT_FALSE(world.get(to(kOther), kGids)) << "in no partition with it";
-  EXPECT_FALSE(world.get(world.between(0, kBehind), kGids)) << "nor is the port";
+  EXPECT_FALSE(world.get(to(kOther, kFriend), kGids)) << "in no partition with it";
+  EXPECT_FALSE(world.get(world.between(kFriend, kBehind), kGids)) << "nor is the port";
   // The machine asks by the LID of its port, which is in no partition of its own.
   world.requester = kBehind;
-  PathRecord back = to(kMachine);
+  PathRecord back = to(kMachine, kFriend);
   std::swap(back.sgid, back.dgid);
   EXPECT_TRUE(world.get(back, kGids));
-  world.requester = 1;
+  world.requester = kStranger;
   EXPECT_FALSE(world.get(back, kGids));
 }
 
