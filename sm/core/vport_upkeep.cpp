@@ -8,7 +8,6 @@
 #include "libdiag/fabric/labels.h"
 #include "libdiag/mad/describe.h"
 #include "sm/device/tables/kinds.h"
-#include "sm/plan/sl_rates.h"
 
 namespace sm::core {
 namespace {
@@ -334,9 +333,10 @@ void VPortUpkeep::begin_set_rates(Guid port, Visit& visit, const VPortSubnet& su
   const bool can = may_limit(visit, subnet);
   for (const VirtualPort& vport : visit.found.ports) {
     if (vport.state < PortState::Initialize || vport.guid == Guid{}) continue;
-    const auto& rates = subnet.rates->rates_of(virtual_port_facts(vport, fabric, visit.at));
+    const auto wanted =
+        plan::rate_limits_of(virtual_port_facts(vport, fabric, visit.at), *subnet.rates);
     if (!can) {
-      if (rates != policy::SlRates{})
+      if (wanted != ib::wire::MlnxQosConfigSl{})
         say_once(ib::LogLevel::Warning,
                  fmt::format("rate limits of SLs: virtual ports of {} cannot be limited",
                              ib::fabric::port_label(fabric, visit.at)));
@@ -346,7 +346,6 @@ void VPortUpkeep::begin_set_rates(Guid port, Visit& visit, const VPortSubnet& su
     if (at == held_.end() || !at->second.rates) continue;
     Data data = *at->second.rates;
     const auto before = ib::wire::decode<ib::wire::MlnxQosConfigSl>(data.data());
-    const ib::wire::MlnxQosConfigSl wanted = plan::rate_limits(rates);
     if (before == wanted) continue;
     ib::wire::encode(wanted, data.data());
     ask(port, visit, subnet, Method::Set, attr::kMlnxQosConfigSl,

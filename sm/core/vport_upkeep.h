@@ -33,7 +33,7 @@
 #include "sm/device/inventory.h"
 #include "sm/device/virtual_ports.h"
 #include "sm/plan/desired.h"
-#include "sm/policy/rate_policy.h"
+#include "sm/plan/sl_rates.h"
 
 namespace sm::core {
 

@@ -27,9 +27,9 @@ bool limits_rates(const device::Block& capabilities) {
   return (info.capability_mask[0] & ib::wire::mlnx_cap::kSlRateLimit) != 0;
 }
 
-device::Block block_of(const policy::SlRates& rates) {
+device::Block block_of(const ib::wire::MlnxQosConfigSl& limits) {
   device::Block block{};
-  ib::wire::encode(rate_limits(rates), block.data());
+  ib::wire::encode(limits, block.data());
   return block;
 }
 
@@ -41,7 +41,9 @@ struct Unable {
 
 }  // namespace
 
-ib::wire::MlnxQosConfigSl rate_limits(const policy::SlRates& rates) {
+ib::wire::MlnxQosConfigSl rate_limits_of(const policy::EndPortFacts& port,
+                                         const policy::RatePolicy& policy) {
+  const policy::SlRates& rates = policy.rates_of(port);
   ib::wire::MlnxQosConfigSl config;
   for (std::size_t sl = 0; sl < rates.size(); ++sl) config.sl[sl] = std::min(rates[sl], kRateMax);
   return config;
@@ -69,10 +71,10 @@ SlRatePlan plan_sl_rates(const ib::discover::Observed& observed, const std::vect
     for (unsigned p = 1; p <= node.num_ports; ++p) {
       const PortRef port{n, static_cast<std::uint8_t>(p)};
       if (observed.known_port(port) == nullptr || !fabric.port(port).peer) continue;
-      const policy::SlRates& rates = policy.rates_of(end_port_facts(fabric, port, port == sm_port));
-      is_limited = is_limited || rates != policy::SlRates{};
+      const auto limits = rate_limits_of(end_port_facts(fabric, port, port == sm_port), policy);
+      is_limited = is_limited || limits != ib::wire::MlnxQosConfigSl{};
       if (can)
-        plan.blocks.push_back({n, &device::kQosConfigSl, {port.port, 0, 0}, block_of(rates)});
+        plan.blocks.push_back({n, &device::kQosConfigSl, {port.port, 0, 0}, block_of(limits)});
     }
     if (can || !is_limited) continue;
     Unable& kind = unable[{node.vendor_id, node.device_id}];

@@ -13,8 +13,9 @@
 
 namespace sm::plan {
 
-/// QosConfigSL with these limits, and no shares of the bandwidth.
-ib::wire::MlnxQosConfigSl rate_limits(const policy::SlRates& rates);
+/// What QosConfigSL of this end port should hold: its limits, and no shares of the bandwidth.
+ib::wire::MlnxQosConfigSl rate_limits_of(const policy::EndPortFacts& port,
+                                         const policy::RatePolicy& policy);
 
 struct SlRatePlan {
   std::vector<WantedBlock> blocks;   // by node
