@@ -7,16 +7,18 @@
 #include <type_traits>
 #include <utility>
 
+#include "sm/sa/intake/fold.h"
+
 namespace sm::sa {
 namespace {
 
 constexpr std::size_t kPlacesLeast = 256;
-constexpr std::size_t kLine = 32;
+constexpr std::size_t kCutBytes = 32;
 constexpr std::uint32_t kQpnMask = 0xFFFFFF;
 
 bool is_zero(const std::byte* line) {
   std::uint64_t any = 0;
-  for (std::size_t at = 0; at < kLine; at += sizeof any) {
+  for (std::size_t at = 0; at < kCutBytes; at += sizeof any) {
     std::uint64_t word = 0;
     std::memcpy(&word, line + at, sizeof word);
     any |= word;
@@ -26,8 +28,8 @@ bool is_zero(const std::byte* line) {
 
 /// Without the zeros at its end.
 std::span<const std::byte> cut(std::span<const std::byte> bytes) {
-  while (bytes.size() >= kLine && is_zero(bytes.data() + bytes.size() - kLine))
-    bytes = bytes.first(bytes.size() - kLine);
+  while (bytes.size() >= kCutBytes && is_zero(bytes.data() + bytes.size() - kCutBytes))
+    bytes = bytes.first(bytes.size() - kCutBytes);
   for (std::uint64_t word = 0; bytes.size() >= sizeof word;
        bytes = bytes.first(bytes.size() - sizeof word)) {
     std::memcpy(&word, bytes.data() + bytes.size() - sizeof word, sizeof word);
@@ -35,12 +37,6 @@ std::span<const std::byte> cut(std::span<const std::byte> bytes) {
   }
   while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
   return bytes;
-}
-
-/// All bits of the product of two words.
-std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sm/sa/intake/answers.h"
+#include "sm/sa/intake/fold.h"
 #include "sm/sa/registry/writes.h"
 
 namespace sm::sa {
@@ -15,19 +16,13 @@ namespace {
 using ib::mad::Packet;
 using ib::wire::Method;
 
-/// All bits of the product of two words.
-std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
 /// Whether all of some cache lines is zero.
 bool is_zero(const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kCacheLine = 64;
   std::uint64_t any = 0;
-  for (std::size_t at = 0; at < bytes; at += kLine) {
-    std::array<std::uint64_t, kLine / sizeof any> words;
-    std::memcpy(words.data(), data + at, kLine);
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) {
+    std::array<std::uint64_t, kCacheLine / sizeof any> words;
+    std::memcpy(words.data(), data + at, kCacheLine);
     any |= (words[0] | words[1]) | (words[2] | words[3]) | (words[4] | words[5]) |
            (words[6] | words[7]);
   }

@@ -37,32 +37,31 @@ constexpr std::size_t kCandidatesPerSegment = 256;
 // So much is there before the Sender is asked for a segment: it reads one.
 constexpr std::size_t kAhead = rmpp::kPayloadBytes;
 
-/// Bytes on their way from records to segments.
-struct Carry {
-  std::shared_ptr<RecordSource> source;  // null when there is no more
-  std::vector<std::byte> bytes;
-  std::size_t at{0};
-
-  std::size_t left() const { return bytes.size() - at; }
-  void trim() {
-    bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
-    bytes.shrink_to_fit();
-    at = 0;
-  }
-};
-
-rmpp::Sender::Fill fill_from(const std::shared_ptr<Carry>& carry) {
-  return [carry](std::span<std::byte> out) -> std::size_t {
-    const auto n = std::min(out.size(), carry->left());
-    if (n != 0) std::memcpy(out.data(), carry->bytes.data() + carry->at, n);
-    carry->at += n;
-    return n;
-  };
-}
-
 }  // namespace
 
 struct Transfers::Transfer {
+  /// Bytes on their way from records to segments.
+  struct Carry {
+    std::shared_ptr<RecordSource> source;  // null when there is no more
+    std::vector<std::byte> bytes;
+    std::size_t at{0};
+
+    std::size_t left() const { return bytes.size() - at; }
+    void trim() {
+      bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+      bytes.shrink_to_fit();
+      at = 0;
+    }
+  };
+  static rmpp::Sender::Fill fill_from(const std::shared_ptr<Carry>& carry) {
+    return [carry](std::span<std::byte> out) -> std::size_t {
+      const auto n = std::min(out.size(), carry->left());
+      if (n != 0) std::memcpy(out.data(), carry->bytes.data() + carry->at, n);
+      carry->at += n;
+      return n;
+    };
+  }
+
   ib::Lid who;
   std::uint64_t question{};
   ib::mad::Address to;
@@ -127,7 +126,7 @@ void Transfers::begin(ib::Lid who, std::uint64_t question, const Packet& head,
   if (!source) length = ready.size();
   t.is_single = !source && ready.size() <= ib::wire::kSaDataBytes;
   if (t.is_single) ++singles_;
-  t.carry = std::make_shared<Carry>(Carry{std::move(source), std::move(ready)});
+  t.carry = std::make_shared<Transfer::Carry>(Transfer::Carry{std::move(source), std::move(ready)});
   t.carry->bytes.shrink_to_fit();
   rmpp::SenderOptions options;
   options.ack_timeout = kWaitFirst;
@@ -135,7 +134,8 @@ void Transfers::begin(ib::Lid who, std::uint64_t question, const Packet& head,
     options.ack_timeout = std::clamp(known->second.timeout(), kWaitLeast, options.ack_timeout_max);
   options.ack_timeout_min = kWaitLeast;
   options.patience = kPatience;
-  t.sender = std::make_unique<rmpp::Sender>(head.mad, fill_from(t.carry), length, options);
+  t.sender =
+      std::make_unique<rmpp::Sender>(head.mad, Transfer::fill_from(t.carry), length, options);
   speaking_.push_back(std::move(t));
 }
 
@@ -217,7 +217,7 @@ void Transfers::step() {
 
 /// Whether there is enough for the next segment, or the end; looks for it if need be.
 bool Transfers::provide(Transfer& t, std::size_t& candidates) {
-  Carry& carry = *t.carry;
+  auto& carry = *t.carry;
   if (carry.at >= kTrimBytes) carry.trim();
   while (carry.source && carry.left() < kAhead) {
     const auto before = carry.bytes.size();

@@ -143,11 +143,6 @@ class GidPairs {
   std::size_t left_{kLookMax};  // pairs of LIDs
 };
 
-void put(const PathRecord& path, std::byte* record) {
-  std::fill_n(record, ib::wire::record_bytes<PathRecord>(), std::byte{0});
-  ib::wire::encode(path, record);
-}
-
 /// The first so many there are.
 class AnyPaths final : public RecordSource {
  public:
@@ -164,7 +159,7 @@ class AnyPaths final : public RecordSource {
     looked_at = most - left;
     if (!path) return pairs_.at_end() ? Found::Nothing : Found::NotYet;
     --left_;
-    put(*path, record);
+    put_path(*path, record);
     return Found::Record;
   }
 
@@ -207,7 +202,7 @@ class IndependentPaths final : public RecordSource {
         case State::Giving:
           if (two_.empty()) return Found::Nothing;
           spend(1);
-          put(two_.back(), record);
+          put_path(two_.back(), record);
           two_.pop_back();
           return Found::Record;
         case State::Choosing: {
@@ -215,7 +210,7 @@ class IndependentPaths final : public RecordSource {
           if (chosen == nullptr) return Found::Nothing;
           compare();
           --left_;
-          put(chosen->path, record);
+          put_path(chosen->path, record);
           return Found::Record;
         }
       }

@@ -16,9 +16,7 @@ using ib::wire::PathRecord;
 using ib::wire::Selector;
 namespace status = ib::wire::status;
 
-constexpr std::uint8_t kMtuMin = 1, kMtuMax = 5;
 constexpr std::uint8_t kLifeMax = 63;
-constexpr std::uint8_t kHopLimitGlobal = 0xFF;
 
 /// The code next below that a host knows which has heard of codes up to `known`.
 std::uint8_t known_rate(std::uint8_t rate, std::uint8_t known) {
@@ -32,6 +30,12 @@ std::uint8_t known_rate(std::uint8_t rate, std::uint8_t known) {
 
 }  // namespace
 
+void put_path(const PathRecord& path, std::byte* record) {
+  static_assert(ib::wire::record_bytes<PathRecord>() == 64);
+  std::fill_n(record, ib::wire::record_bytes<PathRecord>(), std::byte{0});
+  ib::wire::encode(path, record);
+}
+
 bool is_tavor(const Paths& paths, const EndPort& port) {
   constexpr std::uint16_t kMt23108 = 23108;
   // Mellanox, Topspin, SilverStorm, Voltaire: opensm's list (osm_sa_path_record.c).
@@ -42,10 +46,9 @@ bool is_tavor(const Paths& paths, const EndPort& port) {
 }
 
 std::uint16_t check_path_request(const PathRecord& r, std::uint64_t mask) {
-  const auto both = [&](unsigned a, unsigned b) { return has_bit(mask, a) && has_bit(mask, b); };
-  if (both(path_bit::kMtuSelector, path_bit::kMtu) && (r.mtu < kMtuMin || r.mtu > kMtuMax))
+  if (has_both(mask, path_bit::kMtuSelector, path_bit::kMtu) && ib::wire::mtu_bytes(r.mtu) == 0)
     return status::kSaReqInvalid;
-  if (both(path_bit::kRateSelector, path_bit::kRate) && ib::wire::rate_gbps(r.rate) <= 0)
+  if (has_both(mask, path_bit::kRateSelector, path_bit::kRate) && ib::wire::rate_gbps(r.rate) <= 0)
     return status::kSaReqInvalid;
   static_assert(kLifeMax == 63, "every value of the 6-bit field is a packet life");
   // IBA CA13-6: both halves of the ServiceID or none.
@@ -102,7 +105,7 @@ bool PathChoice::fit_mtu(std::uint8_t& mtu) const {
       return mtu > wanted_.mtu;
     case Selector::LessThan:
       if (mtu >= wanted_.mtu) mtu = static_cast<std::uint8_t>(wanted_.mtu - 1);
-      return mtu >= kMtuMin;
+      return ib::wire::mtu_bytes(mtu) != 0;
     case Selector::Exactly:
       if (mtu < wanted_.mtu) return false;
       mtu = wanted_.mtu;

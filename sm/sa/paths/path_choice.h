@@ -14,6 +14,12 @@ namespace path_preference {
 inline constexpr std::uint8_t kFirst = 0, kOther = 2;  // less is better
 }
 
+/// HopLimit of paths that leave the subnet.
+inline constexpr std::uint8_t kHopLimitGlobal = 0xFF;
+
+/// Writes the path as a record, with zeros behind it: ib::wire::record_bytes<PathRecord>() bytes.
+void put_path(const ib::wire::PathRecord& path, std::byte* record);
+
 /// 0, or the status that refuses a request whose values cannot be meant.
 std::uint16_t check_path_request(const ib::wire::PathRecord& wanted, std::uint64_t mask);
 
@@ -42,8 +48,8 @@ class PathChoice {
                                            ib::Lid dlid) const;
 
  private:
-  bool has(unsigned n) const { return (mask_ >> n & 1) != 0; }
-  bool both(unsigned selector, unsigned value) const { return has(selector) && has(value); }
+  bool has(unsigned n) const { return has_bit(mask_, n); }
+  bool both(unsigned selector, unsigned value) const { return has_both(mask_, selector, value); }
   bool wants_more_than_tavor() const;
   bool fit_mtu(std::uint8_t& mtu) const;
   bool fit_rate(std::uint8_t& rate) const;

@@ -15,14 +15,7 @@ using ib::wire::PathRecord;
 using ib::wire::Selector;
 namespace status = ib::wire::status;
 
-constexpr std::uint8_t kHopLimitGlobal = 0xFF;
 constexpr std::uint8_t kScopeLinkLocal = 2;
-
-void put(const PathRecord& path, std::byte* record) {
-  static_assert(ib::wire::record_bytes<PathRecord>() == 64);
-  std::fill_n(record, ib::wire::record_bytes<PathRecord>(), std::byte{0});
-  ib::wire::encode(path, record);
-}
 
 /// What `asked` says of the components that `mask` names; others may have been left out.
 PathRecord decode_named(const std::byte* asked, std::uint64_t mask) {
@@ -54,7 +47,7 @@ class PathSource final : public RecordSource {
     std::size_t left = most;
     const auto path = pairs_.next(left);
     looked_at = most - left;
-    if (path) put(*path, record);
+    if (path) put_path(*path, record);
     if (path) return Found::Record;
     return pairs_.at_end() ? Found::Nothing : Found::NotYet;
   }
@@ -73,7 +66,7 @@ class ReadySource final : public RecordSource {
     if (!path_) return Found::Nothing;
     if (most == 0) return Found::NotYet;
     ++looked_at;
-    put(*path_, record);
+    put_path(*path_, record);
     path_.reset();
     return Found::Record;
   }
@@ -205,7 +198,7 @@ bool write_first_path(const World& world, const Requester& requester, std::uint6
   path->sgid = from->gid(prefix);
   path->dgid = to->gid(prefix);
   path->preference = path_preference::kFirst;
-  put(*path, record);
+  put_path(*path, record);
   return true;
 }
 

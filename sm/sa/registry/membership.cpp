@@ -27,15 +27,11 @@ namespace status = ib::wire::status;
 
 constexpr std::uint16_t kSignatureIpv4 = 0x401b, kSignatureIpv6 = 0x601b, kSignatureSa = 0xa01b;
 constexpr std::uint8_t kScopeLinkLocal = 2;
-constexpr std::uint8_t kMtuMin = 1, kMtuMax = 5;
 // ff1<scope>:601b:<P_Key>:0:0:1:ff..: the first 13 bytes of solicited-node groups of a partition.
 constexpr std::size_t kSolicitedNodePrefix = 13;
 
-bool is_mtu(std::uint8_t code) { return code >= kMtuMin && code <= kMtuMax; }
+bool is_mtu(std::uint8_t code) { return ib::wire::mtu_bytes(code) != 0; }
 bool is_rate(std::uint8_t code) { return ib::wire::rate_gbps(code) > 0; }
-bool both(std::uint64_t mask, unsigned a, unsigned b) {
-  return has_bit(mask, a) && has_bit(mask, b);
-}
 
 std::uint16_t signature(const Gid& mgid) {
   return static_cast<std::uint16_t>(mgid.bytes[2] << 8 | mgid.bytes[3]);
@@ -67,7 +63,7 @@ bool is_well_formed(const Gid& mgid) {
 
 /// The greatest MTU the port and the request allow; 0 when there is none.
 std::uint8_t choose_mtu(const McMemberRecord& r, std::uint64_t mask, std::uint8_t port_mtu) {
-  if (!both(mask, mc_bit::kMtuSelector, mc_bit::kMtu)) return port_mtu;
+  if (!has_both(mask, mc_bit::kMtuSelector, mc_bit::kMtu)) return port_mtu;
   switch (r.mtu_selector) {
     case Selector::GreaterThan:
       return r.mtu >= port_mtu ? std::uint8_t{0} : port_mtu;
@@ -81,7 +77,7 @@ std::uint8_t choose_mtu(const McMemberRecord& r, std::uint64_t mask, std::uint8_
   return 0;
 }
 std::uint8_t choose_rate(const McMemberRecord& r, std::uint64_t mask, std::uint8_t port_rate) {
-  if (!both(mask, mc_bit::kRateSelector, mc_bit::kRate)) return port_rate;
+  if (!has_both(mask, mc_bit::kRateSelector, mc_bit::kRate)) return port_rate;
   switch (r.rate_selector) {
     case Selector::GreaterThan:
       return compare_rates(r.rate, port_rate) >= 0 ? std::uint8_t{0} : port_rate;
@@ -98,7 +94,7 @@ std::uint8_t choose_rate(const McMemberRecord& r, std::uint64_t mask, std::uint8
 }
 
 /// A request about a membership, with what its GIDs and LID stand for.
-struct Membership {
+struct MemberRequest {
   McMemberRecord record;
   std::uint64_t mask{};
   Gid port_gid;           // with our prefix; may be that of an alias
@@ -106,7 +102,7 @@ struct Membership {
   const EndPort* requester{};
 
   bool has(unsigned n) const { return has_bit(mask, n); }
-  bool has_both(unsigned a, unsigned b) const { return both(mask, a, b); }
+  bool has_both(unsigned a, unsigned b) const { return sa::has_both(mask, a, b); }
   bool is_proxy() const { return port == nullptr || requester->port != port->port; }
 };
 
@@ -474,7 +470,7 @@ class Rules {
   const MulticastOptions& options_;
   const bool trusted_;
   const char* const verb_;
-  Membership m_;
+  MemberRequest m_;
 };
 
 }  // namespace

@@ -17,12 +17,6 @@ using ib::wire::Selector;
 using store::McGroup;
 using store::McMember;
 
-constexpr std::uint8_t kMtuMin = 1, kMtuMax = 5;
-
-bool both(std::uint64_t mask, unsigned a, unsigned b) {
-  return has_bit(mask, a) && has_bit(mask, b);
-}
-
 /// ff1<scope>:a01b:<subnet prefix>:<number>
 Gid made_mgid(std::uint8_t scope, std::uint64_t prefix, std::uint32_t number) {
   Gid g;
@@ -67,9 +61,9 @@ McMemberRecord to_record(const McGroup& g) {
 }
 
 bool valid_selectors(const McMemberRecord& r, std::uint64_t mask) {
-  if (both(mask, mc_bit::kMtuSelector, mc_bit::kMtu) && (r.mtu < kMtuMin || r.mtu > kMtuMax))
+  if (has_both(mask, mc_bit::kMtuSelector, mc_bit::kMtu) && ib::wire::mtu_bytes(r.mtu) == 0)
     return false;
-  return !both(mask, mc_bit::kRateSelector, mc_bit::kRate) || ib::wire::rate_gbps(r.rate) > 0;
+  return !has_both(mask, mc_bit::kRateSelector, mc_bit::kRate) || ib::wire::rate_gbps(r.rate) > 0;
 }
 
 bool satisfies(Selector selector, int order) {

@@ -25,13 +25,6 @@ constexpr std::size_t kIssuerGidAt = 64;  // behind the notice (IBA 15.2.5.22)
 // notice that thousands might want to hear.
 constexpr std::size_t kMatchesAtOnce = 2000;
 
-struct SameAddress {
-  static auto key(const Address& a) {
-    return std::tuple(a.lid, a.path_bits, a.qpn, a.q_key, a.p_key_index, a.sl);
-  }
-  bool operator()(const Address& a, const Address& b) const { return key(a) < key(b); }
-};
-
 /// Neighbours in a table of targets: the address as a number.
 std::uint64_t target_key(const Address& a) {
   return std::uint64_t{a.lid.value} << 40 | std::uint64_t{a.sl.value} << 32 |
@@ -60,6 +53,12 @@ struct Reports::Impl {
     std::deque<News> waiting;
     bool busy{false};  // a report is on its way
     unsigned failures{0};
+  };
+  struct SameAddress {
+    static auto key(const Address& a) {
+      return std::tuple(a.lid, a.path_bits, a.qpn, a.q_key, a.p_key_index, a.sl);
+    }
+    bool operator()(const Address& a, const Address& b) const { return key(a) < key(b); }
   };
   using Subscribers = std::map<Address, Subscriber, SameAddress>;
 
