@@ -68,7 +68,10 @@ Outcome Registrations::judge(const World& world, const Packet& request) const {
 // ---- becoming durable
 
 std::optional<Commit> Registrations::next_commit() {
-  if (first_commit_) return std::exchange(first_commit_, std::nullopt);
+  if (first_commit_) {
+    groups_to_store_ = first_commit_->batch.groups;
+    return std::exchange(first_commit_, std::nullopt);
+  }
   if (!shared_.world.paths) return std::nullopt;
   const auto before = queue_.waiting();
   auto batch = queue_.next_batch(shared_.world, shared_.state,
@@ -77,13 +80,20 @@ std::optional<Commit> Registrations::next_commit() {
   finish();
   if (!batch) return std::nullopt;
   aliases_to_store_ = batch->aliases;
+  // A member of a group that is not stored would be nobody's after a restart.
+  for (const store::McGroup& group : groups_to_store_)
+    if (std::ranges::find(batch->groups, group.mgid, &store::McGroup::mgid) == batch->groups.end())
+      batch->groups.push_back(group);
   return Commit{++last_ticket_, *std::move(batch)};
 }
 
 void Registrations::on_commit_done(std::uint64_t ticket, bool durable) {
   if (ticket != last_ticket_) return;
-  if (durable) ++revision_;
-  if (durable) keep_aliases();
+  if (durable) {
+    ++revision_;
+    keep_aliases();
+    groups_to_store_.clear();
+  }
   aliases_to_store_.clear();
   queue_.on_done(shared_.state, durable);
   finish();

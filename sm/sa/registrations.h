@@ -63,7 +63,8 @@ class Registrations {
   bool chore_waits_{false};
   std::uint64_t last_ticket_{0};
   std::uint64_t revision_{0};
-  std::optional<Commit> first_commit_;  // the configured groups
+  std::optional<Commit> first_commit_;           // the configured groups
+  std::vector<store::McGroup> groups_to_store_;  // of these, with the next commit
   bool multicast_changed_{false};
   ib::Instant multicast_again_at_;  // not told before
   bool aliases_changed_{false};

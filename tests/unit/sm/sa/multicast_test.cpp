@@ -135,6 +135,19 @@ TEST_F(SaMulticast, AFailedStoreRefusesTheJoin) {
   EXPECT_EQ(join(broadcast, 3).mad.status(), status::kOk);
 }
 
+/// The disk was full when it began, and is no more.
+TEST_F(SaMulticast, AConfiguredGroupThatCouldNotBeStoredIsStoredWithItsFirstMember) {
+  bench.store = store::make_memory_store({});
+  bench.server.restore({});
+  bench.server.publish(bench.now, bench.snapshot);
+  bench.server.on_commit_done(bench.now, bench.server.next_commit()->ticket, false);
+  join(broadcast, 3);
+  const auto before = bench.server.multicast();
+  Bench after(small_tree(), {}, *bench.store->load());
+  EXPECT_EQ(after.server.multicast(), before);
+  EXPECT_THAT(before, SizeIs(1));
+}
+
 TEST_F(SaMulticast, MembersSurviveARestart) {
   join(broadcast, 3);
   create(mgid("ff12:401b:ffff::1"), 4);
