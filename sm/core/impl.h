@@ -277,6 +277,8 @@ struct SubnetManager::Impl {
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
   /// Ports that are managed now and were not: what they had registered may be gone.
   void note_who_was_away(const Observed& swept);
+  /// Whose registrations may be dropped: ports that have a LID in the store and are not managed.
+  std::set<ib::Guid> ports_away() const;
   void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                     std::shared_ptr<const plan::FoundRoutes> routes_found = nullptr);
 

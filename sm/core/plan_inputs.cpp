@@ -52,6 +52,11 @@ void PlanInputs::take_back(plan::Planned& plan, bool counts) {
   if (!counts && plan.desired && plan.desired->options_adopted) reroute_ = {};
 }
 
+void PlanInputs::forget_routes() {
+  reroute_ = {};
+  routes_made_ = plan::decode(routes_stored_);
+}
+
 store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
   store::Batch batch;
   batch.forget_lids = std::exchange(forget_lids_, false);

@@ -27,6 +27,8 @@ class PlanInputs {
                                 const plan::PlanOptions& options);
   /// Takes back from a plan what was lent to it. `counts`: the plan is in force from now on.
   void take_back(plan::Planned& plan, bool counts);
+  /// Nobody follows routes of before: another one may change them. What made those is known.
+  void forget_routes();
 
   /// `plan` counts: its LIDs are to be stored before the first of them is sent to a device.
   store::Batch remember_lids(const plan::Desired& plan);

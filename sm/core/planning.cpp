@@ -62,6 +62,16 @@ void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
   }
 }
 
+std::set<ib::Guid> SubnetManager::Impl::ports_away() const {
+  std::set<ib::Guid> away;
+  if (!desired) return away;
+  inputs.for_each_stored([&](ib::Guid guid) {
+    const auto at = seen->fabric.find_port_guid(guid);
+    if (!at || !desired->ports[seen->port_index(*at)].managed) away.insert(guid);
+  });
+  return away;
+}
+
 void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                                        std::shared_ptr<const plan::FoundRoutes> routes_found) {
   // What is planned by names goes by those of now, whatever the map was when it was swept.
@@ -95,6 +105,7 @@ void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
   auto planned_for = std::exchange(found, nullptr);
   const bool counts = result.generation == plans;
   inputs.take_back(result.planned, counts);
+  if (!counts && !desired) inputs.forget_routes();
   if (!mastership.is_master() && !options.rehearse) {
     go(Event::PlanDropped);
     log(LogLevel::Info, "plan", "what was computed is dropped: another one is master");

@@ -205,10 +205,7 @@ SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 ClientsToAsk SubnetManager::clients_to_ask() const {
   ClientsToAsk due{impl_->inputs.sa_state_lost || impl_->registrations_lost,
                    impl_->inputs.reregister_pending};
-  if (impl_->desired)
-    impl_->inputs.for_each_stored([&](ib::Guid guid) {
-      if (!impl_->seen->fabric.find_port_guid(guid)) due.ports.insert(guid);
-    });
+  due.ports.merge(impl_->ports_away());
   return due;
 }
 DeviceStatePtr SubnetManager::device_state() const { return impl_->device_state; }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//
+// What devices do not take, and what they say they have and do not operate: named once each, until
+// it is over.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/fabric/labels.h"
+#include "sm/core/impl.h"
+#include "sm/device/tables/kinds.h"
+
+namespace sm::core {
+
+bool SubnetManager::Impl::somebody_follows_another() const {
+  return std::ranges::any_of(desired->lids, [&](const ib::route::LidAssignment& a) {
+    const auto* port = seen->known_port(a.port);
+    return port != nullptr && port->state() == ib::wire::PortState::Active &&
+           desired->ports[seen->port_index(a.port)].managed &&
+           port->get<&ib::wire::PortInfo::master_sm_lid>() != desired->sm_lid;
+  });
+}
+
+bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
+  std::set<std::pair<ib::Guid, std::uint16_t>> still_refused;
+  for (const apply::Refusal& refusal : refusals) {
+    const auto table = std::pair(seen->fabric.node(refusal.node).guid, refusal.kind->attribute);
+    still_refused.insert(table);
+    if (known.named.insert(table).second) log(LogLevel::Warning, "apply", refusal.message);
+  }
+  bool routes = false;
+  for (const auto& [guid, attribute] : known.named) {
+    const auto n = seen->fabric.find_node(guid);
+    if (still_refused.contains({guid, attribute}) || !n ||
+        !known.refused.took_some(guid, attribute))
+      continue;
+    log(LogLevel::Info, "apply",
+        fmt::format("{} takes its {} now", ib::fabric::node_label(seen->fabric.node(*n)),
+                    device::table_name(attribute)));
+    routes = routes ||
+             (attribute == device::kSlToVl.attribute && desired->keep_sl_to_vl.contains(guid) &&
+              !desired->deadlock_by_kept_rows.empty());
+  }
+  std::erase_if(known.named, [&](const auto& table) {
+    return !still_refused.contains(table) && known.refused.took_some(table.first, table.second);
+  });
+  const bool nothing_is_due = desired->deadlock_by_kept_rows.empty() && !somebody_follows_another();
+  if (nothing_is_due && std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
+    refused_at = kNever;
+    refused_pause = kAskAgainFirst;
+  } else if (refused_at == kNever) {
+    refused_at = now + refused_pause;
+    refused_pause = std::min(2 * refused_pause, kAskAgainMost);
+  }
+  return routes;
+}
+
+bool SubnetManager::Impl::tell_fewer_vls() {
+  std::erase_if(known.fewer_vls,
+                [&](const auto& port) { return !seen->fabric.find_node(port.first.first); });
+  std::erase_if(fewer_vls_told, [&](const auto& port) { return !known.fewer_vls.contains(port); });
+  bool news = false;
+  for (const auto& [port, vls] : known.fewer_vls) {
+    if (!fewer_vls_told.insert(port).second) continue;
+    news = true;
+    const auto n = *seen->fabric.find_node(port.first);
+    log(LogLevel::Warning, "apply",
+        fmt::format(
+            "{} port {} says that it has {} VLs and operates {}: so does its link",
+            ib::fabric::node_label(seen->fabric.node(n)), port.second,
+            ib::wire::data_vls(seen->port({n, port.second}).get<&ib::wire::PortInfo::vl_cap>()),
+            ib::wire::data_vls(vls)));
+  }
+  return news;
+}
+
+}  // namespace sm::core
