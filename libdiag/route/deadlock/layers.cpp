@@ -102,6 +102,7 @@ class Assigner {
     std::vector<std::uint32_t> left;     // pairs that fit no layer
     bool given_up{false};                // too many did not; not all were tried
     std::size_t moved{0};                // pairs whose former layer is another
+    std::vector<Turn> tree{};            // of multicast, in the first layer before all pairs
   };
 
   /// Fills layers in one order after another until none is left over. How many layers it takes.
@@ -236,6 +237,7 @@ class Assigner {
       std::stable_sort(homeless.begin(), homeless.end(),
                        [&](auto x, auto y) { return turns_of(x) > turns_of(y); });
       layers[emptied] = Layer(turns_);
+      if (emptied == 0) layers[0].add(filling.tree);
       place_all(first, filling);
       place_all(homeless, filling);
     }
@@ -274,6 +276,7 @@ class Assigner {
       pairs.push_back(layer.pairs);
       layer = Layer(turns_);
     }
+    filling.layers.front().add(filling.tree);
     for (std::uint32_t i = 0; i < pairs_->size(); ++i)
       if (filling.layer_of[i] != kNoLayer)
         filling.layers[filling.layer_of[i]].add(pairs_->pair(i).turns);
@@ -434,6 +437,7 @@ class Assigner {
     Filling filling;
     filling.layer_of.assign(pairs_->size(), kNoLayer);
     filling.layers.assign(former_layers(), Layer(turns_));
+    filling.tree.assign(tree.begin(), tree.end());
     filling.layers.front().add(tree);
     std::vector<std::uint32_t> homeless;
     for (const std::uint32_t i : order) {

@@ -5,13 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/multicast/multicast.h"
 #include "libdiag/route/reroute/what_if.h"
 #include "libdiag/tables/verify.h"
 #include "tests/unit/tables/judge.h"
@@ -488,6 +492,36 @@ TEST(Layered, AClaimedTreeSpansAllHostsAndClosesNoLoop) {
     }
   }
   EXPECT_GE(claims, 6U);
+}
+
+/// As where a switch has fewer VLs from now on: pairs make room for each other, and not of the
+/// tree.
+TEST(Layered, AClaimedTreeClosesNoLoopBesidePairsThatKeepTheirSls) {
+  unsigned claimed = 0;
+  for (const auto& [seed, dimensions] : std::map<std::uint64_t, std::vector<unsigned>>{
+           {1, {3, 3, 3}}, {5, {4, 4}}, {7, {3, 3, 3}}, {8, {4, 4}}}) {
+    fabric::GenerateCommon common;
+    common.missing_links_percent = 15;
+    common.seed = seed;
+    const LayersCase c(fabric::generate(fabric::Grid{dimensions, true, 1, 1}, common).value());
+    MulticastGroup all{Lid{0xC000}, {}, {}};
+    for (fabric::NodeIndex n = 0; n < c.fabric.nodes().size(); ++n)
+      if (!c.fabric.node(n).is_switch()) all.receivers.push_back(c.fabric.port(n, 1).guid);
+    for (const auto engine : {dfsssp, lash}) {
+      const auto first = engine(c.request(8)).value();
+      Request request = c.request(2);
+      request.previous_sls = &first.virtual_lanes.sls;
+      const auto routes = engine(request);
+      if (!routes || !claims(routes->multicast)) continue;
+      ++claimed;
+      const auto trees = multicast_trees(c.fabric, c.graph, std::array{all}, routes->multicast);
+      const auto verdict = tables::verify(c.fabric, c.graph, routes->lfts, routes->virtual_lanes,
+                                          {&trees, routes->multicast.sl, true, nullptr}, {});
+      EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved)
+          << routes->engine << ' ' << seed;
+    }
+  }
+  EXPECT_GE(claimed, 1U);
 }
 
 }  // namespace
