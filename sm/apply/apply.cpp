@@ -62,7 +62,7 @@ struct Apply::Impl {
         (!job.options.after_sweep || job.restarted || job.options.rehearse))
       job.phase = Phase::Done;
     if (job.phase == Phase::Done) return;
-    if (job.phase == Phase::Settle) job.tables.stage();
+    if (job.phase == Phase::Settle) job.tables.stage(job.options.silent);
     begin_step(0);
   }
   void begin_step(std::uint8_t step) {

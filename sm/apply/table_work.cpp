@@ -141,7 +141,11 @@ std::size_t TableWork::mft_positions(NodeIndex n) const {
 }
 
 TableWork::Ports TableWork::wanted_lft(SwitchIndex s, std::uint32_t block) const {
-  return ib::route::block_of(desired_.routing->lfts, s, static_cast<std::uint16_t>(block)).ports;
+  Ports ports =
+      ib::route::block_of(desired_.routing->lfts, s, static_cast<std::uint16_t>(block)).ports;
+  for (std::size_t i = 0, lid = block * kLftBlock; i < kLftBlock && !kept_lids_.empty(); ++i, ++lid)
+    if (is_kept(lid)) ports[i] = kept_or(s, lid, ports[i]);
+  return ports;
 }
 
 std::optional<TableWork::Ports> TableWork::due_lft(SwitchIndex s, std::uint32_t block) const {
@@ -152,18 +156,77 @@ std::optional<TableWork::Ports> TableWork::due_lft(SwitchIndex s, std::uint32_t 
   return std::prev(later)->second;
 }
 
+bool TableWork::is_known(SwitchIndex s, std::size_t lid) const {
+  const device::Forwarding& t = held(desired_.routing->graph.node_of(s));
+  return lid < t.lft.size() && t.lft_known[lid / kLftBlock];
+}
+
+std::uint8_t TableWork::kept_or(SwitchIndex s, std::size_t lid, std::uint8_t port) const {
+  return is_known(s, lid) ? held(desired_.routing->graph.node_of(s)).lft[lid] : port;
+}
+
+/// Whether a packet to `lid` from switch s comes to one that stays with what nobody knows.
+bool TableWork::leads_to_unknown(SwitchIndex s, ib::Lid lid) const {
+  const auto& graph = desired_.routing->graph;
+  std::optional<SwitchIndex> at = s;
+  for (std::size_t hops = 0; at && hops <= graph.switch_count(); ++hops) {
+    if (stay_.contains(*at) && !is_known(*at, lid.value)) return true;
+    at = next_switch(*at, lid);
+  }
+  return false;
+}
+
+/// LIDs to which packets could go round in circles between what stays on some switches and what
+/// others are to hold keep all the entries that they have.
+void TableWork::keep_lids() {
+  kept_lids_.clear();
+  if (stay_.empty()) return;
+  const auto& graph = desired_.routing->graph;
+  std::vector<bool> kept(desired_.routing->lfts.lid_count(), false);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    if (!is_ours_[graph.node_of(s)]) continue;
+    const device::Forwarding& t = held(graph.node_of(s));
+    const auto wanted = desired_.routing->lfts.row(s);
+    for (std::size_t i = 1; i < kept.size(); ++i) {
+      const ib::Lid lid{static_cast<std::uint16_t>(i)};
+      if (kept[i] || t.lft[i] == wanted[i] || !t.lft_known[i / kLftBlock]) continue;
+      kept[i] = stay_.contains(s) ? comes_back(s, lid) : leads_to_unknown(s, lid);
+    }
+  }
+  kept_lids_ = std::move(kept);
+}
+
+/// What there is to be when all is written, on the switches that stay as well.
+ib::tables::LinearTables TableWork::tables_to_be() const {
+  const auto& graph = desired_.routing->graph;
+  ib::tables::LinearTables tables = desired_.routing->lfts;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    if (!is_ours_[graph.node_of(s)]) continue;
+    const device::Forwarding& t = held(graph.node_of(s));
+    const auto row = tables.row(s);
+    for (std::size_t lid = 0; lid < row.size(); ++lid)
+      if ((is_kept(lid) || stay_.contains(s)) && t.lft_known[lid / kLftBlock])
+        row[lid] = t.lft[lid];
+  }
+  return tables;
+}
+
 /// Blocks that nobody knows, on switches that are new or were rebooted, have nothing to keep and go
 /// out at once.
-void TableWork::stage() {
+void TableWork::stage(const std::vector<bool>& silent) {
   staged_.clear();
   round_ = 0;
   rounds_ = 1;
   const Desired& d = desired_;
   // Only where the wanted tables have no loops themselves is there an order.
   if (!d.program_lfts || d.verdict.loops > 0) return;
+  for (NodeIndex n = 0; n < silent.size(); ++n)
+    if (silent[n] && is_ours_[n]) stay_.insert(switch_of(n));
+  keep_lids();
   const auto& graph = d.routing->graph;
   const std::size_t lids = d.routing->lfts.lid_count();
-  const auto& wanted = d.routing->lfts;
+  const auto with_those = stay_.empty() ? ib::tables::LinearTables() : tables_to_be();
+  const auto& wanted = stay_.empty() ? d.routing->lfts : with_those;
   std::vector<ib::route::Transition::Write> differing;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     const NodeIndex n = graph.node_of(s);
@@ -234,25 +297,27 @@ void TableWork::lft_failed(NodeIndex n, std::uint32_t block) {
   failed_ = true;
 }
 
-std::uint8_t TableWork::next_port(SwitchIndex s, ib::Lid lid) const {
+/// The switch that a packet to `lid` comes to next; nothing: it leaves the switches.
+std::optional<SwitchIndex> TableWork::next_switch(SwitchIndex s, ib::Lid lid) const {
   const auto& routing = *desired_.routing;
-  if (!stay_.contains(s)) return routing.lfts.at(s, lid);
-  const auto& lft = held(routing.graph.node_of(s)).lft;
-  return lid.value < lft.size() ? lft[lid.value] : ib::tables::kNoPort;
+  const std::uint8_t wanted = routing.lfts.at(s, lid);
+  const bool stays = stay_.contains(s) || is_kept(lid.value);
+  const std::uint8_t port =
+      stays && is_ours_[routing.graph.node_of(s)] ? kept_or(s, lid.value, wanted) : wanted;
+  const auto arcs = routing.graph.arcs(s);
+  const auto arc = std::ranges::lower_bound(arcs, port, {}, &ib::fabric::Arc::out_port);
+  if (arc == arcs.end() || arc->out_port != port) return std::nullopt;
+  return arc->to;
 }
 
 /// Whether a packet to `lid` that leaves switch s meets it again. The others' wanted tables have no
 /// loop, so every loop leads over somebody who stays as he is.
 bool TableWork::comes_back(SwitchIndex s, ib::Lid lid) const {
-  const auto& graph = desired_.routing->graph;
-  SwitchIndex at = s;
-  for (std::size_t hops = 0; hops <= graph.switch_count(); ++hops) {
-    const std::uint8_t port = next_port(at, lid);
-    const auto arcs = graph.arcs(at);
-    const auto arc = std::ranges::find_if(arcs, [&](const auto& a) { return a.out_port == port; });
-    if (arc == arcs.end()) return false;
-    at = arc->to;
-    if (at == s) return true;
+  std::optional<SwitchIndex> at = s;
+  for (std::size_t hops = 0; hops <= desired_.routing->graph.switch_count(); ++hops) {
+    at = next_switch(*at, lid);
+    if (!at) return false;
+    if (*at == s) return true;
   }
   return true;
 }
@@ -260,7 +325,7 @@ bool TableWork::comes_back(SwitchIndex s, ib::Lid lid) const {
 void TableWork::lft_stays(NodeIndex n) {
   const SwitchIndex s = switch_of(n);
   const device::Forwarding& t = held(n);
-  stay_.insert(s);
+  if (!stay_.insert(s).second) return;
   const auto& wanted = desired_.routing->lfts;
   for (std::size_t i = 1; i < wanted.lid_count() && !failed_; ++i) {
     const ib::Lid lid{static_cast<std::uint16_t>(i)};

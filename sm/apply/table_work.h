@@ -67,8 +67,9 @@ class TableWork {
   bool any_lft_is_due() const;
   /// All switches are known to send packets where they are to, and are to go on so.
   bool lfts_stand() const;
-  /// From the tables that stand to the wanted ones without a loop at any moment: in rounds.
-  void stage();
+  /// From the tables that stand to the wanted ones without a loop at any moment: in rounds. Nodes
+  /// that are `silent` keep what they have.
+  void stage(const std::vector<bool>& silent);
   /// What is to be written in this round at the latest; nothing: the block waits for a later one.
   std::optional<Ports> due_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
   bool last_round() const { return round_ + 1 >= rounds_; }
@@ -91,7 +92,14 @@ class TableWork {
   void make_room(ib::fabric::NodeIndex n, bool forgotten);
   void collect_mft_blocks();
   std::vector<std::uint16_t> mft_blocks_of(ib::fabric::NodeIndex n) const;
-  std::uint8_t next_port(ib::fabric::SwitchIndex s, ib::Lid lid) const;
+  bool is_kept(std::size_t lid) const { return lid < kept_lids_.size() && kept_lids_[lid]; }
+  bool is_known(ib::fabric::SwitchIndex s, std::size_t lid) const;
+  /// The entry that a switch has; `port` where that is not known.
+  std::uint8_t kept_or(ib::fabric::SwitchIndex s, std::size_t lid, std::uint8_t port) const;
+  void keep_lids();
+  ib::tables::LinearTables tables_to_be() const;
+  std::optional<ib::fabric::SwitchIndex> next_switch(ib::fabric::SwitchIndex s, ib::Lid lid) const;
+  bool leads_to_unknown(ib::fabric::SwitchIndex s, ib::Lid lid) const;
   bool comes_back(ib::fabric::SwitchIndex s, ib::Lid lid) const;
   Ports wanted_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
 
@@ -107,6 +115,7 @@ class TableWork {
   std::uint32_t round_{0}, rounds_{1};
   bool failed_{false};
   std::set<ib::fabric::SwitchIndex> stay_;  // with the LFT that they hold
+  std::vector<bool> kept_lids_;             // by LID: nobody's entries change; empty: all may
 };
 
 }  // namespace sm::apply
