@@ -54,8 +54,9 @@ class PKeyCheck final : public Check {
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (before[i].value == 0 || keys[i] == before[i]) continue;
       const auto now = std::ranges::find(keys, before[i]);
-      // The device may have forgotten them since.
-      if (now != keys.end() && system.last_event() < set_at_[at])
+      // The device may have forgotten them since; or the table was meant for who was at this end of
+      // the route before.
+      if (now != keys.end() && system.last_event() < set_at_[at] && !system.is_moved_cable_new())
         system.report("I9", fmt::format("P_Key 0x{:04x} of {} moves from index {} to {}",
                                         before[i].value, system.name(at), i, now - keys.begin()));
     }

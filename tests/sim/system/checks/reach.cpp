@@ -39,8 +39,10 @@ class ReachCheck final : public Check {
     for (NodeIndex n = 0; n < wires.nodes(); ++n) {
       if (!wires.is_switch(n) || wires.component(n) != wires.component(target.node)) continue;
       if (system.is_excused(n) || walk(system, n, target, lid)) continue;
-      system.report("I1", fmt::format("from {} no way leads to LID {} of {}", system.name({n, 0}),
-                                      lid.value, system.name(target)));
+      // The first switch whose way is bad is walked from to its end.
+      system.report("I1", fmt::format("from {} no way leads to LID {} of {}: the last switch is {}",
+                                      system.name({n, 0}), lid.value, system.name(target),
+                                      system.name(last_)));
       return false;
     }
     return true;
@@ -55,6 +57,7 @@ class ReachCheck final : public Check {
       ways_[here] = Way::Walked;
       passed_.push_back(here);
       const std::uint8_t out = lid.value <= tops_[here] ? system.model().lft(here, lid) : 255;
+      last_ = {here, out};
       if (here == target.node && out == target.port) end = Way::Good;
       if (out == 0 || out > wires.ports(here)) break;
       const Wires::End& next = wires.end({here, out});
@@ -71,6 +74,7 @@ class ReachCheck final : public Check {
   std::vector<unsigned> tops_;
   std::vector<Way> ways_;
   std::vector<NodeIndex> passed_;
+  PortRef last_;  // of the last walk
 };
 
 }  // namespace
