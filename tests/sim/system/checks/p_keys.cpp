@@ -50,6 +50,7 @@ class PKeyCheck final : public Check {
  private:
   template <class Keys>
   void look_at_indexes(System& system, PortRef at, const Keys& keys) {
+    if (system.is_liar(at.node)) return;  // a key stays where the device says that it is
     auto& before = tables_[at];
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (before[i].value == 0 || keys[i] == before[i]) continue;

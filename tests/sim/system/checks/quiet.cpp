@@ -14,14 +14,17 @@ namespace {
 class QuietCheck final : public Check {
  public:
   void on_settled(System& system) override {
-    for (const auto& seat : system.seats())
-      if (seat->is_master() && system.wires().end(seat->at).peer)
-        sweeps_[seat.get()] = seat->manager->counters().full_sweeps;
+    for (const auto& seat : system.seats()) {
+      if (!seat->is_master() || !system.wires().end(seat->at).peer) continue;
+      sweeps_[seat.get()] = seat->manager->counters().full_sweeps;
+      clears_groups_ = clears_groups_ || seat->manager->core().keeps_unknown_groups();
+    }
   }
   void on_send(System& system, Seat& seat, const sm::core::Outgoing& out) override {
     const auto& mad = out.packet.mad;
     if (!system.is_settled() || mad.method() != ib::wire::Method::Set ||
-        mad.attribute_id() == ib::wire::attr::kSmInfo || said_ || !system.wires().end(seat.at).peer)
+        mad.attribute_id() == ib::wire::attr::kSmInfo || said_ || is_clearing(mad) ||
+        !system.wires().end(seat.at).peer)
       return;
     said_ = true;
     system.report("I18", fmt::format("nothing has happened, and subnet manager {} sends a Set of "
@@ -29,7 +32,7 @@ class QuietCheck final : public Check {
                                      seat.number, mad.attribute_id(), mad.attribute_modifier()));
   }
   void on_set(System& system, PortRef at, const ib::wire::Mad& answer) override {
-    if (!system.is_settled() || said_) return;
+    if (!system.is_settled() || said_ || is_clearing(answer)) return;
     if (at.port != 0 && !system.wires().end(at).peer) return;
     said_ = true;
     system.report("I18", fmt::format("nothing has happened, and {} takes a Set of attribute 0x{:x}",
@@ -46,8 +49,14 @@ class QuietCheck final : public Check {
   }
 
  private:
+  /// Of trees of a master before, some time after a take-over.
+  bool is_clearing(const ib::wire::Mad& mad) const {
+    return clears_groups_ && (mad.attribute_id() == ib::wire::attr::kMulticastForwarding ||
+                              mad.attribute_id() == ib::wire::attr::kSwitchInfo);
+  }
+
   std::map<const Seat*, std::uint64_t> sweeps_;
-  bool said_{false};
+  bool said_{false}, clears_groups_{false};
 };
 
 }  // namespace
