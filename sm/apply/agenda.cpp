@@ -48,7 +48,7 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
     case Phase::Read:
       return next_read(n);
     case Phase::Vls:
-      return next_vl_set(n);
+      return next_vl_set(n, wait);
     case Phase::AdaptiveOff:
     case Phase::AdaptiveOn:
       return job_.adaptive.next(n, job_.in_flight[n], wait);
@@ -190,7 +190,12 @@ std::optional<Work> Agenda::next_vl_read(NodeIndex n, std::uint8_t step) {
   }
   return next_vl(c, Kind::GetBlock);
 }
-std::optional<Work> Agenda::next_vl_set(NodeIndex n) {
+/// A row for many pairs of ports must not arrive behind that of one of them: on its way one SMP may
+/// overtake another.
+static bool overrides(const Ask& ask, const Ask& before) {
+  return ask.kind == before.kind && ask.breadth() < before.breadth();
+}
+std::optional<Work> Agenda::next_vl_set(NodeIndex n, bool& wait) {
   Cursor& c = cursors_[n];
   if (job_.vls_again.contains(n)) {
     if (job_.in_flight[n] > 0) return std::nullopt;  // its rows are being read
@@ -201,6 +206,11 @@ std::optional<Work> Agenda::next_vl_set(NodeIndex n) {
     c.step = 1;
     forget_new_ports(job_.holder(n), *job_.desired->vl_tables, job_.known.inventory);
     begin_vls(c, vl_sets(job_.holder(n), *job_.desired->vl_tables, widened(n)));
+  }
+  if (c.at > 0 && c.at < c.vls.size() && overrides(c.vls[c.at], c.vls[c.at - 1]) &&
+      job_.in_flight[n] > 0) {
+    wait = true;
+    return std::nullopt;
   }
   return next_vl(c, Kind::SetBlock);
 }

@@ -42,7 +42,7 @@ class Agenda {
   std::optional<Work> next_mft(ib::fabric::NodeIndex n, Kind kind, Must must);
   std::optional<Work> next_read(ib::fabric::NodeIndex n);
   std::optional<Work> next_vl_read(ib::fabric::NodeIndex n, std::uint8_t step);
-  std::optional<Work> next_vl_set(ib::fabric::NodeIndex n);
+  std::optional<Work> next_vl_set(ib::fabric::NodeIndex n, bool& wait);
   PortSet widened(ib::fabric::NodeIndex n) const;
   static void begin_vls(Cursor& c, std::vector<Ask> asks);
   static std::optional<Work> next_vl(Cursor& c, Kind kind);

@@ -27,6 +27,8 @@ struct Ask {
   bool all_inputs{false}, all_outputs{false};
 
   bool wide() const { return all_inputs || all_outputs; }
+  /// That for more has room for that for less: 0 one slot, 1 all inputs of an output, 2 all pairs.
+  unsigned breadth() const { return all_outputs ? 2 : all_inputs ? 1 : 0; }
 };
 Ask ask_for(const plan::WantedBlock& want);
 /// "port 4 block 1", "input 3 output 4": for complaints.

@@ -82,12 +82,12 @@ class RowSets {
     const bool optimised =
         (holder_.seen.nodes[holder_.node].switch_info->optimized_sl_to_vl & 1U) != 0;
     if (optimised && all_now_ && !columns_.empty()) set_all();
-    for (Column& column : columns_) {
-      if (optimised) set_inputs(column);
+    if (optimised)
+      for (Column& column : columns_) set_inputs(column);
+    for (const Column& column : columns_)
       for (std::size_t i = 0; i < column.wanted.size(); ++i)
         if (column.differs(i))
           asks_.push_back({&kSlToVl, {column.output, column.inputs[i], 0}, column.wanted[i]});
-    }
     return std::move(asks_);
   }
 

@@ -10,7 +10,8 @@
 
 namespace sm::apply {
 
-/// In the order in which they have to arrive. Rows of the ports `later` stay as they are.
+/// In the order in which they have to arrive: those for many pairs of ports before those for fewer.
+/// Rows of the ports `later` stay as they are.
 std::vector<Ask> row_sets(const Holder& holder, const plan::WantedTables& wanted,
                           const PortSet& later);
 

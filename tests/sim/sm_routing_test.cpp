@@ -397,6 +397,19 @@ TEST(VirtualLanes, AWideSetThatIsAnsweredWithAnotherRowIsNotRepeatedAndRowsAreTo
   EXPECT_EQ(sent->rows, rows) << "and is not told again";
 }
 
+TEST(VirtualLanes, ARowForManyPairsOfPortsDoesNotArriveBehindThatOfOneOfThem) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    ib::sim::ModelOptions model;
+    model.optimized_sl_to_vl = 1;
+    model.faults.jitter = std::chrono::milliseconds(2);
+    model.seed = seed;
+    SmOnModel run(torus(), model, several_vls());
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    expect_vls_hold(run);
+  }
+}
+
 TEST(VirtualLanes, OneVlNeedsNoTablesUnlessQosIsAskedFor) {
   SmOnModel plain(small_tree());
   const auto none = count(plain);
