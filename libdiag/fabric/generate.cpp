@@ -80,7 +80,7 @@ Result<Fabric> two_levels(const FatTree& t, unsigned hosts, const GenerateCommon
   std::vector<Id> leaf, spine;
   for (unsigned i = 0; i < leaves; ++i) leaf.push_back(b.add_switch(numbered("leaf", i), t.radix));
   for (unsigned i = 0; i < spines; ++i) {
-    spine.push_back(b.add_switch(numbered("spine", i), t.radix));
+    spine.push_back(b.add_switch(numbered("spine", i), t.radix + t.top_hosts));
   }
   for (const Id l : leaf) b.attach_hosts(l, hosts);
   // Every leaf starts with the next spine, so that a number that does not divide spreads.
@@ -88,6 +88,7 @@ Result<Fabric> two_levels(const FatTree& t, unsigned hosts, const GenerateCommon
     const unsigned first = uplinks % spines == 0 ? 0 : i * uplinks;
     for (unsigned u = 0; u < uplinks; ++u) b.connect(leaf[i], spine[(first + u) % spines]);
   }
+  for (const Id s : spine) b.attach_hosts(s, t.top_hosts);
   return b.finish();
 }
 
@@ -109,10 +110,11 @@ Result<Fabric> three_levels(const FatTree& t, unsigned hosts, const GenerateComm
   }
   for (unsigned p = 0; p < pods; ++p) {
     for (unsigned i = 0; i < middles; ++i) {
-      middle.push_back(b.add_switch(numbered("spine", p, i), t.radix));
+      middle.push_back(b.add_switch(numbered("spine", p, i), t.radix + t.middle_hosts));
     }
   }
-  for (unsigned i = 0; i < cores; ++i) core.push_back(b.add_switch(numbered("core", i), t.radix));
+  for (unsigned i = 0; i < cores; ++i)
+    core.push_back(b.add_switch(numbered("core", i), t.radix + t.top_hosts));
   for (const Id l : leaf) b.attach_hosts(l, hosts);
   for (unsigned p = 0; p < pods; ++p) {
     for (unsigned l = 0; l < leaves; ++l) {
@@ -126,6 +128,8 @@ Result<Fabric> three_levels(const FatTree& t, unsigned hosts, const GenerateComm
       }
     }
   }
+  for (const Id s : middle) b.attach_hosts(s, t.middle_hosts);
+  for (const Id s : core) b.attach_hosts(s, t.top_hosts);
   return b.finish();
 }
 
@@ -148,6 +152,8 @@ void join_groups(TopologyBuilder& b, const std::vector<std::vector<Id>>& gateway
 Result<Fabric> generate(const FatTree& t, const GenerateCommon& common) {
   if (t.radix < 2 || t.radix > 254) return refuse("the radix must be 2 to 254");
   if (t.levels != 2 && t.levels != 3) return refuse("a fat tree has 2 or 3 levels here");
+  if (t.levels == 2 && t.middle_hosts != 0)
+    return refuse("a tree of 2 levels has no switches between leaves and spines for hosts");
   unsigned hosts = t.hosts_per_leaf;
   if (hosts == 0) {
     if (!(t.oversubscription > 0)) return refuse("over-subscription must be greater than 0");

@@ -35,6 +35,9 @@ struct FatTree {
   unsigned spines{0};          // tops of a 2-level tree; cores of a 3-level tree
   unsigned pods{0};            // 3 levels
   double oversubscription{1};  // hosts to uplinks of a leaf, where hosts_per_leaf is 0
+  // Above the leaves, on ports beyond the radix:
+  unsigned middle_hosts{0};  // on every switch between leaves and cores (3 levels)
+  unsigned top_hosts{0};     // on every spine (2 levels) or core (3 levels)
 };
 struct Grid {  // torus or mesh
   std::vector<unsigned> sizes{4, 4};

@@ -14,6 +14,8 @@ constexpr std::string_view kUsage = R"(KIND [--option value]...
 
   fat-tree        --levels 2|3  --radix N (36)  --hosts-per-leaf N  --oversubscription R (1)
                   --leaves N (2 levels: in all; 3: in a pod)  --spines N (3 levels: cores)  --pods N
+                  --top-hosts N (0, on every spine, 3 levels: core)  --middle-hosts N (0, 3 levels:
+                  on every switch between leaves and cores), on ports beyond the radix
                   Without more, a full tree: radix 36 has 648 hosts on 54 switches in 2 levels,
                   11664 on 1620 in 3; radix 24 has 3456 on 720 in 3.
   torus, mesh     SIZES (4x4x4)  --hosts N (1)  --cables N (1, between neighbours)
@@ -199,6 +201,8 @@ Result<Fabric> fat_tree(Words& w, const GenerateCommon& common) {
   w.number("leaves", t.leaves, 50'000);
   w.number("spines", t.spines, 50'000);
   w.number("pods", t.pods, 1000);
+  w.number("top-hosts", t.top_hosts, 254);
+  w.number("middle-hosts", t.middle_hosts, 254);
   w.real("oversubscription", t.oversubscription, 250);
   return build(w, t, common);
 }

@@ -75,6 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"fat-tree --hosts-per-leaf 24 --leaves 24 --spines 12", 36, 576, 576 + 288},
         Case{"fat-tree --radix 8 --oversubscription 3", 10, 48, 64},
         Case{"fat-tree --levels 3 --radix 8 --pods 2 --spines 4", 20, 32, 32UL * 3},
+        Case{"fat-tree --radix 8 --top-hosts 3", 12, 32 + 12, 64 + 12},
+        Case{"fat-tree --levels 3 --radix 4 --middle-hosts 2 --top-hosts 1", 20, 16 + 16 + 4,
+             48 + 16 + 4},
         Case{"torus 4x4x4 --hosts 2 --cables 2", 64, 128, 128 + 192 * 2},
         Case{"torus 2x3", 6, 6, 6 + 3 + 6}, Case{"torus 6", 6, 6, 12},
         Case{"mesh 3x4", 12, 12, 12 + 8 + 9}, Case{"hypercube 4", 16, 16, 16 + 32},
@@ -109,6 +112,28 @@ TEST(Generate, MissingPartsLeaveOnePiece) {
   const Fabric f = made("fat-tree --radix 8 --missing-switches 25");
   EXPECT_EQ(f.count(NodeType::Switch), 9U);
   EXPECT_TRUE(in_one_piece(f));
+}
+
+TEST(Generate, HostsAboveTheLeavesLeaveTheCablesWhereTheyWere) {
+  const std::string tree = "fat-tree --levels 3 --radix 4";
+  const Fabric whole = made(tree), f = made(tree + " --middle-hosts 1 --top-hosts 2");
+  for (NodeIndex n = 0; n < whole.nodes().size(); ++n) {
+    const Node& node = whole.node(n);
+    const NodeIndex same = *f.find_node(node.guid);
+    EXPECT_EQ(f.node(same).description, node.description);
+    unsigned more = 0;
+    for (std::uint8_t p = 1; p <= f.node(same).num_ports; ++p) {
+      if (p > node.num_ports) {
+        ++more;
+        continue;
+      }
+      if (!whole.port(n, p).peer) continue;
+      EXPECT_EQ(f.node(f.port(same, p).peer.node).guid,
+                whole.node(whole.port(n, p).peer.node).guid);
+    }
+    const bool is_core = node.description.starts_with("core");
+    EXPECT_EQ(more, is_core ? 2U : node.description.starts_with("spine") ? 1U : 0U);
+  }
 }
 
 TEST(Generate, LookAlikesShowTheirDamage) {
@@ -168,6 +193,10 @@ TEST(Generate, RefusesInWords) {
             "gen fat-tree: a leaf of 4 ports cannot have 4 hosts and an uplink");
   EXPECT_EQ(refusal("fat-tree --radix 4 --leaves 9"),
             "gen fat-tree: switch 'spine-001' has too few ports for this fabric");
+  EXPECT_EQ(refusal("fat-tree --radix 4 --middle-hosts 1"),
+            "gen fat-tree: a tree of 2 levels has no switches between leaves and spines for hosts");
+  EXPECT_EQ(refusal("fat-tree --radix 4 --top-hosts 254"),
+            "gen fat-tree: switch 'spine-002' has too few ports for this fabric");
   EXPECT_EQ(refusal("fat-tree --radix 254 --levels 3"),
             "gen fat-tree: this fabric has more than 200000 nodes");
   EXPECT_EQ(refusal("hyperx 300x300"),
