@@ -8,7 +8,7 @@
 #include "libdiag/base/parallel.h"
 #include "libdiag/tables/least_hops.h"
 #include "libdiag/tables/loads.h"
-#include "libdiag/tables/verify_walk.h"
+#include "libdiag/tables/verify_loads.h"
 
 namespace ib::tables {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "libdiag/tables/growing_order.h"
 #include "libdiag/tables/verify_findings.h"
+#include "libdiag/tables/verify_loads.h"
 #include "libdiag/tables/verify_multicast.h"
 #include "libdiag/tables/verify_proof.h"
 
@@ -136,13 +137,13 @@ Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
   const bool proved = proof.has_value();
   Tally tally = proved ? std::move(proof->switches)
                        : walk_lids(terrain, view, tables, options.sm_lid,
-                                   {options.loads, true, options.switch_lids_as_cas}, Lids::All);
+                                   {options.loads, options.switch_lids_as_cas}, Lids::All);
   verdict.unreachable = tally.unreachable;
   verdict.loops = tally.loops;
   verdict.must_failures = tally.must_failures;
   verdict.switch_sources_unreachable = tally.bystanders_unreachable;
   if (options.loads) {
-    const Loads loads = proved ? link_loads(terrain, tables) : summed(tally.load);
+    const Loads loads = summed(proved ? loads_by_channel(terrain, tables) : tally.load);
     verdict.load_max = loads.max;
     verdict.load_mean = loads.mean;
   }

@@ -39,8 +39,8 @@ std::optional<Proof> prove_quickly(const fabric::Fabric& fabric, const Terrain& 
   Proof proof{std::move(ends.turns),
               {},
               {},
-              walk_lids(terrain, view, tables, options.sm_lid,
-                        {false, true, options.switch_lids_as_cas}, Lids::Switches)};
+              walk_lids(terrain, view, tables, options.sm_lid, {false, options.switch_lids_as_cas},
+                        Lids::Switches)};
   Dependencies must = proof.switches.must.graph;
   if (of_trees) must.merge(*of_trees);
   proof.turns.merge(must);

@@ -44,11 +44,10 @@ void Turns::expand(const Terrain& terrain, const VlView& virtual_lanes) {
 }
 
 Tally::Tally(const Terrain& terrain, const VlView& virtual_lanes, WalkOptions options)
-    : load(options.loads ? terrain.channels() : 0, 0), carried(terrain.channels(), 0) {
-  if (!options.turns) return;
-  must = Turns(terrain, virtual_lanes);
-  should = Turns(terrain, virtual_lanes);
-}
+    : load(options.loads ? terrain.channels() : 0, 0),
+      carried(terrain.channels(), 0),
+      must(terrain, virtual_lanes),
+      should(terrain, virtual_lanes) {}
 
 void Tally::add(const Tally& other) {
   unreachable += other.unreachable;
@@ -95,10 +94,8 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
   std::uint64_t bad = 0;
   if (resolve(destination, column)) {
     for (SwitchIndex s : terrain_.sources_near(destination.leaf)) bad += state_[s] == State::Lost;
-    if (options_.turns) resolve_bystanders(destination, column);
-    if (!options_.turns)
-      accumulate_loads(destination);
-    else if (exact_)
+    resolve_bystanders(destination, column);
+    if (exact_)
       accumulate_exactly(destination);
     else
       accumulate(destination);
@@ -216,16 +213,6 @@ void LidWalker::turn(Turns& turns, Channel before, Channel after, std::uint16_t 
     turns.graph.add(before, 0, port, 0);
   else
     turns.sls[before * terrain_.stride + port] |= bits;
-}
-
-void LidWalker::accumulate_loads(const fabric::Destination& destination) {
-  if (!destination.is_host) return;
-  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
-    const Channel c = out_[*at];
-    if (c == kNoChannel) continue;
-    weight_[terrain_.to[c]] += weight_[*at];
-    tally.load[c] += weight_[*at];
-  }
 }
 
 void LidWalker::accumulate(const fabric::Destination& destination) {

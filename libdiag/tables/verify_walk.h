@@ -26,7 +26,6 @@ struct Turns {
 
 struct WalkOptions {
   bool loads{true};
-  bool turns{true};
   bool switches_too{false};  // LIDs of switches count as CA LIDs do
 };
 
@@ -44,7 +43,6 @@ struct Tally {
   void add(const Tally& other);
 };
 
-/// Without turns, only loads are counted: for tables of which the rest is proved.
 class LidWalker {
  public:
   LidWalker(const Terrain& terrain, const VlView& virtual_lanes, Lid sm_lid, WalkOptions options);
@@ -63,7 +61,6 @@ class LidWalker {
   /// One step of a walk at s: out_[s], or where it ends.
   bool step(const fabric::Destination& destination, const std::uint8_t* column, SwitchIndex s,
             State& end);
-  void accumulate_loads(const fabric::Destination& destination);
   void accumulate(const fabric::Destination& destination);
   void accumulate_exactly(const fabric::Destination& destination);
   std::uint64_t walk_each(const fabric::Destination& destination, const std::uint8_t* column);
@@ -99,18 +96,10 @@ class LidWalker {
   Tally tally;
 };
 
-/// Walks to all LIDs, to those of CAs and routers, or to those of switches; blocks of LIDs in
-/// parallel. Turns are expanded, bad LIDs ascend.
-enum class Lids { All, Ends, Switches };
+/// Walks to all LIDs, or to those of switches; blocks of LIDs in parallel. Turns are expanded, bad
+/// LIDs ascend.
+enum class Lids { All, Switches };
 Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const LinearTables& tables,
                 Lid sm_lid, WalkOptions options, Lids which);
-
-struct Loads {
-  std::uint64_t max{};
-  double mean{};  // over links that carry any
-};
-Loads summed(const std::vector<std::uint64_t>& load);
-/// CA-to-CA routes over each link between switches, by walks alone.
-Loads link_loads(const Terrain& terrain, const LinearTables& tables);
 
 }  // namespace ib::tables::check

@@ -18,7 +18,7 @@ constexpr std::size_t kLidsPerBlock = 64;
 Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const LinearTables& tables,
                 Lid sm_lid, WalkOptions options, Lids which) {
   const auto wanted = [&](const fabric::Destination& d) {
-    return which == Lids::All || d.is_switch() == (which == Lids::Switches);
+    return which == Lids::All || d.is_switch();
   };
   struct Worker {
     LidWalker walker;
@@ -63,24 +63,6 @@ Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const Linea
   total->should.expand(terrain, virtual_lanes);
   std::sort(total->bad_lids.begin(), total->bad_lids.end());
   return std::move(*total);
-}
-
-Loads summed(const std::vector<std::uint64_t>& load) {
-  Loads result;
-  std::uint64_t used = 0, sum = 0;
-  for (const std::uint64_t l : load) {
-    result.max = std::max(result.max, l);
-    sum += l;
-    used += l != 0;
-  }
-  if (used != 0) result.mean = static_cast<double>(sum) / static_cast<double>(used);
-  return result;
-}
-
-Loads link_loads(const Terrain& terrain, const LinearTables& tables) {
-  const VirtualLanes virtual_lanes;
-  const VlView view(terrain, virtual_lanes);
-  return summed(walk_lids(terrain, view, tables, kNoLid, {true, false, false}, Lids::Ends).load);
 }
 
 }  // namespace ib::tables::check
