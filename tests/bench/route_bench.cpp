@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Time to compute and to verify minhop tables of full three-level fat trees.
+// Time to compute, to choose among and to verify tables of full three-level fat trees, and of
+// damaged ones.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <ctime>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/route/choose/choose.h"
 #include "libdiag/route/engine.h"
 #include "libdiag/route/multicast/multicast.h"
 #include "libdiag/route/reroute/reroute.h"
@@ -20,11 +22,13 @@ namespace ib {
 namespace {
 
 /// A full tree of switches with `radix` ports: radix^3 / 4 endpoints.
-fabric::Fabric tree(std::int64_t radix) {
+fabric::Fabric tree(std::int64_t radix, double missing_links_percent = 0) {
   fabric::FatTree kind;
   kind.levels = 3;
   kind.radix = static_cast<unsigned>(radix);
-  return fabric::generate(kind).value();
+  fabric::GenerateCommon common;
+  common.missing_links_percent = missing_links_percent;
+  return fabric::generate(kind, common).value();
 }
 
 void report(benchmark::State& state, const fabric::CompactGraph& graph) {
@@ -65,6 +69,37 @@ BENCHMARK_CAPTURE(BM_Engine, dnup, "dnup")
 BENCHMARK_CAPTURE(BM_Engine, ftree, "ftree")
     ->Arg(24)
     ->Arg(36)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+
+/// The default choice, proof included, with so many links in a thousand gone.
+void BM_Choice(benchmark::State& state) {
+  const auto fabric = tree(state.range(0), static_cast<double>(state.range(1)) / 10);
+  const fabric::CompactGraph graph(fabric);
+  route::ChoiceOptions options;
+  tables::VerifyOptions checks;
+  checks.credit_loops_are_must = true;
+  checks.loads = false;
+  for (auto _ : state) {
+    const auto choice = route::choose_routes(fabric, graph, options, checks);
+    if (!choice.passed) std::abort();
+    state.SetLabel(choice.routes.engine);
+    state.counters["tried"] = static_cast<double>(choice.tried.size());
+    for (const auto& row : choice.tried)
+      if (row.engine == choice.routes.engine && row.quality)
+        state.counters["load_max"] = row.quality->load;
+  }
+  report(state, graph);
+}
+BENCHMARK(BM_Choice)
+    ->ArgNames({"radix", "gone"})
+    ->Args({36, 0})
+    ->Args({36, 1})
+    ->Args({36, 10})
+    ->Args({36, 50})
+    ->Args({48, 0})
+    ->Args({48, 10})
     ->Unit(benchmark::kMillisecond)
     ->MeasureProcessCPUTime()
     ->UseRealTime();

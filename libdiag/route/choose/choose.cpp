@@ -126,7 +126,7 @@ std::string sentence(const Tried& row) {
 }  // namespace
 
 std::vector<std::string> default_engines(const CompactGraph& graph) {
-  static constexpr const char* kTrees[] = {"ftree", "minhop", "updn", "dnup", "dfsssp", "nue"};
+  static constexpr const char* kTrees[] = {"ftree", "updn", "dnup", "minhop", "dfsssp", "nue"};
   // The engines of one kind of network look for it themselves and say when it is not there.
   static constexpr const char* kOthers[] = {"updn", "torus-2QoS", "dfsssp", "dnup",   "dfp",
                                             "lash", "nue",        "ftree",  "valley", "minhop"};
@@ -244,8 +244,10 @@ class Chooser {
     std::vector<Candidate> passed;
     for (const std::string& name : names) {
       if (!passed.empty() && !options_.compare) {
-        const auto perfect = [&](const Candidate& c) { return is_perfect(c.quality, floor); };
-        if (std::ranges::any_of(passed, perfect)) break;
+        const auto enough = [&](const Candidate& c) {
+          return is_perfect(c.quality, floor) || (work > kWorkForAHundredth && is_near(c, floor));
+        };
+        if (std::ranges::any_of(passed, enough)) break;
         const double more = work_of(name);
         if (work + more > kWorkMax || is_of_no_use(name)) continue;
         work += more;
@@ -270,7 +272,7 @@ class Chooser {
     std::size_t best = best_of(qualities);
     const double least = least_load_of(passed);
     const auto in_use = std::ranges::find(passed, true, &Candidate::stays);
-    if (in_use != passed.end() && is_near(*in_use, least))
+    if (in_use != passed.end() && stays_near(*in_use, least))
       best = static_cast<std::size_t>(in_use - passed.begin());
     else if (sls_matter(passed))
       best = least_trouble(passed, best);
@@ -289,8 +291,13 @@ class Chooser {
     for (const Candidate& candidate : of) least = std::min(least, candidate.quality.load);
     return least;
   }
-  static bool is_near(const Candidate& candidate, double least) {
+  static bool stays_near(const Candidate& candidate, double least) {
     return candidate.quality.load <= least * kStays;
+  }
+  /// Nobody's routes are better by much.
+  static bool is_near(const Candidate& candidate, double floor) {
+    return candidate.quality.load <= floor * kNearLeast && candidate.quality.vls == 1 &&
+           candidate.verdict.switch_turns_refused == 0;
   }
 
   /// On an event: whose routes close no credit loop together with the SLs of before, that in use
@@ -453,10 +460,12 @@ class Chooser {
     double by_entries, by_arcs;
   };
   static constexpr Work kWork[] = {
-      {"ftree", 1, 0},  {"valley", 2, 0}, {"sssp", 0, 1},
-      {"dfsssp", 0, 8}, {"lash", 0, 8},   {"nue", 0, 8},
+      {"ftree", 1, 0},  {"minhop", 12, 0}, {"valley", 2, 0}, {"sssp", 0, 1},
+      {"dfsssp", 0, 8}, {"lash", 0, 8},    {"nue", 0, 8},
   };
   static constexpr double kWorkMax = 3e8;
+  /// After so much no more is done for the last hundredths of the load.
+  static constexpr double kWorkForAHundredth = 1e7;
   /// How much more load is taken on an event where with less more pairs would get another SL, and a
   /// credit loop might close until they know.
   static constexpr double kForFewerMoves = 1.5;

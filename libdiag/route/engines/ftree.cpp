@@ -12,10 +12,6 @@
 namespace ib::route {
 namespace {
 
-/// Dealt tables whose greatest load, once the most loaded links were relieved, is within this of
-/// the least there can be stay as they are.
-constexpr double kNear = 1.02;
-
 /// True when the most loaded link of `a` carries less by more than a hundredth, or as much and no
 /// more packets of a shift meet on it.
 bool is_as_good(const Request& request, const tables::LinearTables& a,
@@ -30,16 +26,19 @@ bool is_as_good(const Request& request, const tables::LinearTables& a,
 /// links that are loaded most, tables stay as they are.
 void calm(const Request& request, const Targets& targets, const TreePlaces& places,
           std::span<const tables::LeastHops> hops, tables::LinearTables& lfts) {
+  if (targets.lids_of_a_port() == 1) {
+    calm_shifts(request, targets, places, hops, lfts);
+    return;
+  }
   auto calmed = lfts;
   calm_shifts(request, targets, places, hops, calmed);
-  if (targets.lids_of_a_port() == 1 ||
-      greatest_load(request, calmed) <= greatest_load(request, lfts))
-    lfts = std::move(calmed);
+  if (greatest_load(request, calmed) <= greatest_load(request, lfts)) lfts = std::move(calmed);
 }
 
 /// Where something is missing: single entries on the most loaded links move, so that all others
 /// stay as they were dealt and what shifts need stays with them. Only where that does not do,
-/// everything is evened out.
+/// everything is evened out: where the most loaded links, once relieved, carry more than
+/// kNearLeast times the least there can be.
 void mend(const Request& request, const UpDownOrder& order, const Targets& targets,
           const TreePlaces& places, std::vector<tables::LeastHops>& hops,
           tables::LinearTables& lfts) {
@@ -50,7 +49,7 @@ void mend(const Request& request, const UpDownOrder& order, const Targets& targe
       Rerouter::relieved(request, candidates_by(*request.graph, order, true), std::move(dealt))
           .lfts;
   calm(request, targets, places, hops, relieved);
-  const double near = kNear * least_load(request);
+  const double near = kNearLeast * least_load(request);
   if (greatest_load(request, relieved) > near) {
     // Where leaves have very different numbers of hosts, counting what is on the links of a switch
     // does at once what moving LIDs one by one takes long to come near to.

@@ -431,9 +431,8 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_over(const Request& request, Ca
 }
 
 Routes Rerouter::relieved(const Request& request, CandidateRule rule, Routes routes) {
-  State state(request, *request.graph, routes);
-  if (!state.take_stock(std::move(rule))) return routes;
-  state.relieve_all();
+  State state(request, *request.graph, std::move(routes));
+  if (state.take_stock(std::move(rule))) state.relieve_all();
   return std::move(state.routes);
 }
 

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/spread/exits.h"
+#include "libdiag/route/spread/quality.h"
 
 namespace ib::route {
 namespace {
@@ -333,7 +334,10 @@ bool Rerouter::State::follow(const Request& request) {
 void Rerouter::State::relieve_all() {
   for (std::uint32_t a = 0; a < load_.size(); ++a)
     if (load_[a] == 0) use(a);
-  level_out(Moving::All);
+  // With few entries evening out does better, and is tried where this is not near.
+  constexpr std::size_t kEntriesMax = 1'000'000;
+  const bool many = targets_.columns().size() * links.graph.switch_count() > kEntriesMax;
+  level_out(many ? Moving::Fresh : Moving::All);
   changed_.clear();
 }
 
@@ -488,7 +492,7 @@ bool Rerouter::State::relieve(std::uint32_t a) {
 
 /// Whether relief may move an entry at all.
 bool Rerouter::State::may_shift(SwitchIndex s, Lid lid) const {
-  if (moving_ == Moving::All) return true;
+  if (moving_ != Moving::Mended) return true;
   bool is_mended = false;
   along(s, lid, goals_[lid.value].leaf, [&](std::uint32_t a) {
     is_mended = is_mended || std::ranges::binary_search(mended_, std::pair(lid, links.from[a]));
@@ -538,8 +542,8 @@ bool Rerouter::State::even_with_peers(std::uint32_t a) const {
     return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
   };
   const auto load = static_cast<double>(load_[a]);
-  return load <= kEvenEnough * mean(links.from[a], false) ||
-         load <= kEvenEnough * mean(arc(a).to, true);
+  const double enough = moving_ == Moving::Fresh ? kNearLeast : kEvenEnough;
+  return load <= enough * mean(links.from[a], false) || load <= enough * mean(arc(a).to, true);
 }
 
 void Rerouter::State::level_out(Moving moving) {

@@ -71,8 +71,9 @@ class Rerouter::State {
   /// Gives links that carry nothing their share, and takes from those that carry most.
   void relieve_all();
   /// Relieves the most loaded links as long as that helps. Of `Mended` only entries move whose way
-  /// was mended in this update: those that led over lost links.
-  enum class Moving { Mended, All };
+  /// was mended in this update: those that led over lost links. `Fresh` routes, which nobody holds
+  /// yet, are relieved further, to kNearLeast.
+  enum class Moving { Mended, All, Fresh };
   void level_out(Moving moving);
   /// The rule for the switches of `now`; nothing when the engine must make one.
   std::optional<CandidateRule> rule_among(const fabric::CompactGraph& now) const {

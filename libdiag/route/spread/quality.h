@@ -39,6 +39,10 @@ inline constexpr double kEqualLoad = 1.01, kEqualContention = 1.02;
 /// of a shift on one link.
 bool is_perfect(const Quality& quality, double least_load);
 
+/// Loads this near to the least there can be are as good as it where finding out whether there is
+/// less takes long.
+inline constexpr double kNearLeast = 1.02;
+
 /// Which of them: least load, of those the least contention, of those the fewest VLs, of those the
 /// first. Precondition: not empty; contention is known where loads are equal.
 std::size_t best_of(std::span<const Quality> of);
