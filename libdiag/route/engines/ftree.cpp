@@ -3,6 +3,7 @@
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/shape/tree_shape.h"
+#include "libdiag/route/spread/compute_nodes.h"
 #include "libdiag/route/spread/quality.h"
 #include "libdiag/route/up_down/detours.h"
 #include "libdiag/route/ways/deal.h"
@@ -64,6 +65,17 @@ void mend(const Request& request, const UpDownOrder& order, const Targets& targe
   lfts = std::move(relieved);
 }
 
+/// The same; only routes between the hosts of `alone` count.
+void mend_for_compute_nodes(const Request& request, const fabric::CompactGraph& alone,
+                            const Ranks& ranks, const UpDownOrder& order,
+                            tables::LinearTables& lfts) {
+  Request counted = request;
+  counted.graph = &alone;
+  const Targets targets(counted);
+  auto hops = up_down_candidates(alone, order, targets);
+  mend(counted, order, targets, TreePlaces(counted, ranks, targets), hops, lfts);
+}
+
 }  // namespace
 
 Result<CandidateRule> ftree_candidates(const Request& request) {
@@ -88,8 +100,12 @@ Result<Routes> ftree(const Request& request) {
   result.engine = "ftree";
   const TreePlaces places(request, *ranks, targets);
   result.lfts = deal(request, targets, places, hops);
-  if (!is_complete_tree(request, *ranks, targets, hops))
-    mend(request, order, targets, places, hops, result.lfts);
+  if (!is_complete_tree(request, *ranks, targets, hops)) {
+    if (const auto alone = graph_of_compute_nodes(request))
+      mend_for_compute_nodes(request, *alone, *ranks, order, result.lfts);
+    else
+      mend(request, order, targets, places, hops, result.lfts);
+  }
   result.promises_deadlock_freedom = true;
   result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
   result.notes = std::move(ranks->notes);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libdiag/route/option_use.h"
 #include "libdiag/route/reroute/reroute_origin.h"
 #include "libdiag/route/reroute/reroute_state.h"
+#include "libdiag/route/spread/compute_nodes.h"
 #include "libdiag/tables/verify.h"
 
 namespace ib::route {
@@ -107,9 +109,25 @@ void Rerouter::adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, R
   state_ = begun({&fabric, nullptr, options_, nullptr, vls_}, std::move(graph), std::move(routes));
 }
 
+/// Where the engine uses the file of compute nodes, only routes between these count as load.
+std::unique_ptr<Rerouter::State> Rerouter::state_of(const Request& request,
+                                                    fabric::CompactGraph graph,
+                                                    Routes routes) const {
+  Request own = request;
+  own.graph = &graph;
+  const auto file =
+      std::ranges::find(option_uses(), std::string_view("--cn_guid_file"), &OptionUse::name);
+  const auto alone = file != option_uses().end() && file->used_by(engine_->name)
+                         ? graph_of_compute_nodes(own)
+                         : std::nullopt;
+  if (alone) own.graph = &*alone;
+  Targets targets(own);
+  return std::make_unique<State>(request, std::move(graph), std::move(routes), std::move(targets));
+}
+
 std::unique_ptr<Rerouter::State> Rerouter::begun(Request request, fabric::CompactGraph graph,
                                                  Routes routes) const {
-  auto state = std::make_unique<State>(request, std::move(graph), std::move(routes));
+  auto state = state_of(request, std::move(graph), std::move(routes));
   if (engine_->candidates == nullptr) return state;
   request.graph = &state->links.graph;
   // Entries that are no candidates (an operator's, an older rule's) cannot be followed one by one.
@@ -224,7 +242,7 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
     Routes routes = state_->routes;
     routes.lfts = found.lfts;
     routes.multicast.up_order = rule.up_order;
-    auto state = std::make_unique<State>(request, *request.graph, std::move(routes));
+    auto state = state_of(request, *request.graph, std::move(routes));
     if (state->take_up(std::move(rule)) != std::size_t{0}) continue;
     const std::uint64_t limit = most_near(limit_of_fresh);
     if (state->load_max() <= limit ||
@@ -377,7 +395,7 @@ std::unique_ptr<Rerouter::State> Rerouter::better(State& kept, const Request& re
   // What is kept and would be a candidate by the fresh order stays.
   Routes mixed = fresh->routes;
   mixed.lfts = kept.routes.lfts;
-  auto state = std::make_unique<State>(request, *request.graph, std::move(mixed));
+  auto state = state_of(request, *request.graph, std::move(mixed));
   if (state->take_over(fresh->rule(), kept.links) &&
       state->approach(*fresh, most_near(state->load_max_of(*fresh))))
     return state;
@@ -391,7 +409,7 @@ std::unique_ptr<Rerouter::State> Rerouter::reaching_more(const Request& request)
   if (!rule || rule->up_order == state_->rule().up_order) return nullptr;
   Routes routes = state_->routes;
   routes.multicast.up_order = rule->up_order;
-  auto state = std::make_unique<State>(request, *request.graph, std::move(routes));
+  auto state = state_of(request, *request.graph, std::move(routes));
   if (!state->take_over(*std::move(rule), state_->links) ||
       unreached(state->routes.lfts, *request.graph) >=
           unreached(state_->routes.lfts, *request.graph))
@@ -420,7 +438,7 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_over(const Request& request, Ca
     Routes own = routes;
     own.lfts = before;
     own.multicast.up_order = rule->up_order;
-    auto state = std::make_unique<State>(request, now, std::move(own));
+    auto state = state_of(request, now, std::move(own));
     const auto left = state->take_over(*std::move(rule), state_->links);
     if (!left || (best != nullptr && *left >= apart)) continue;
     best = std::move(state);
@@ -431,7 +449,7 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_over(const Request& request, Ca
 }
 
 Routes Rerouter::relieved(const Request& request, CandidateRule rule, Routes routes) {
-  State state(request, *request.graph, std::move(routes));
+  State state(request, *request.graph, std::move(routes), Targets(request));
   if (state.take_stock(std::move(rule))) state.relieve_all();
   return std::move(state.routes);
 }

@@ -95,6 +95,8 @@ class Rerouter {
  private:
   class State;
   struct Origin;
+  std::unique_ptr<State> state_of(const Request& request, fabric::CompactGraph graph,
+                                  Routes routes) const;
   std::unique_ptr<State> begun(Request request, fabric::CompactGraph graph, Routes routes) const;
   std::unique_ptr<State> better(State& kept, const Request& request) const;
   std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,

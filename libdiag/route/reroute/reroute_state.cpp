@@ -56,11 +56,12 @@ bool same_arc(const fabric::Arc& a, const fabric::Arc& b) {
   return a.to == b.to && a.out_port == b.out_port && a.in_port == b.in_port;
 }
 
-Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made)
+Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made,
+                       Targets targets)
     : routes(std::move(made)),
       links{std::move(of), {}, {}, {}, {}, {}},
       weighted_(!request.options.hop_weights.empty()),
-      targets_(request_of(request, links.graph)) {
+      targets_(std::move(targets)) {
   const auto& graph = links.graph;
   const std::size_t arcs = links.graph.arc_count();
   links.alive.assign(arcs, 1);

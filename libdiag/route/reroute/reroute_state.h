@@ -25,7 +25,8 @@ bool same_arc(const fabric::Arc& a, const fabric::Arc& b);
 
 class Rerouter::State {
  public:
-  State(const Request& request, fabric::CompactGraph graph, Routes routes);
+  /// `targets` tell what counts as load.
+  State(const Request& request, fabric::CompactGraph graph, Routes routes, Targets targets);
   State(const State&) = delete;  // ways_ look at the graph
   State& operator=(const State&) = delete;
 

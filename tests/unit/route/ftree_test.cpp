@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 #include <set>
+#include <span>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_builder.h"
@@ -21,6 +22,7 @@
 #include "libdiag/route/ways/deal.h"
 #include "libdiag/route/ways/even_out.h"
 #include "libdiag/route/ways/shifts.h"
+#include "libdiag/tables/loads.h"
 #include "libdiag/tables/verify.h"
 #include "tests/unit/tables/judge.h"
 
@@ -391,6 +393,74 @@ TEST(Ftree, ComputeNodesKeepTheirPlacesAmongIoNodes) {
     std::vector<std::uint64_t> numbers = places.number;
     std::sort(numbers.begin(), numbers.end());
     for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i);
+  }
+}
+
+/// Hosts of a tree, of which every other is listed, those of some leaves all or none.
+GuidList every_other_host(const TreeCase& c, std::vector<Guid>& others) {
+  GuidList listed{"cn.conf", {}};
+  for (const auto& d : c.graph.destinations()) {
+    if (d.is_switch()) continue;
+    const Guid guid = c.fabric.port(d.end_port).guid;
+    const unsigned kind = d.leaf % 5;
+    if (kind == 0 || (kind != 1 && d.port % 2 == 0))
+      listed.entries.push_back({guid, 1, {}, {}});
+    else
+      others.push_back(guid);
+  }
+  return listed;
+}
+
+/// Without what is not listed.
+fabric::Fabric cut_off(fabric::Fabric fabric, std::span<const Guid> others) {
+  for (const Guid guid : others) fabric.disconnect(*fabric.find_port_guid(guid));
+  return fabric;
+}
+
+std::uint64_t greatest(const std::vector<std::uint64_t>& loads) {
+  return *std::max_element(loads.begin(), loads.end());
+}
+
+TEST(Ftree, ListedHostsOfADamagedTreeAreAsWellOffAsAlone) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    fabric::GenerateCommon damaged;
+    damaged.seed = seed;
+    damaged.missing_links_percent = 3;
+    TreeCase c(fabric::generate(tree_kind(12, 3), damaged).value());
+    std::vector<Guid> others;
+    c.request.options.compute_nodes = every_other_host(c, others);
+    const TreeCase alone(cut_off(c.fabric, others));
+    const auto routes = ftree(c.request).value();
+    EXPECT_TRUE(c.verdict(routes).must_ok());
+    const fabric::CompactGraph counted(c.fabric, others);
+    const auto load = greatest(tables::loads_by_arc(counted, routes.lfts));
+    const auto load_alone =
+        greatest(tables::loads_by_arc(alone.graph, ftree(alone.request).value().lfts));
+    EXPECT_LE(static_cast<double>(load), 1.05 * static_cast<double>(load_alone)) << seed;
+  }
+}
+
+TEST(Ftree, ListedHostsStayAsWellOffAsAloneWhenCablesFail) {
+  TreeCase c(fabric::generate(tree_kind(12, 3)).value());
+  std::vector<Guid> others;
+  c.request.options.compute_nodes = every_other_host(c, others);
+  Rerouter rerouter(*find_engine("ftree"), c.request.options);
+  rerouter.adopt(c.fabric, c.graph, ftree(c.request).value());
+  fabric::Fabric fabric = c.fabric;
+  std::mt19937 random(1);
+  for (unsigned i = 0; i < 12; ++i) {
+    const auto s = static_cast<SwitchIndex>(random() % c.graph.switch_count());
+    const auto& arc = c.graph.arcs(s)[random() % c.graph.arcs(s).size()];
+    fabric.disconnect({c.graph.node_of(s), arc.out_port});
+    const fabric::CompactGraph now(fabric), counted(fabric, others);
+    ASSERT_TRUE(rerouter.update(fabric, now).has_value());
+    const auto& lfts = rerouter.routes().lfts;
+    EXPECT_TRUE(tables::verify(fabric, now, lfts).must_ok());
+    const TreeCase alone(cut_off(fabric, others));
+    const auto load = greatest(tables::loads_by_arc(counted, lfts));
+    const auto load_alone =
+        greatest(tables::loads_by_arc(alone.graph, ftree(alone.request).value().lfts));
+    EXPECT_LE(static_cast<double>(load), 1.12 * static_cast<double>(load_alone)) << i;
   }
 }
 
