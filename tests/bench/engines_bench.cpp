@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Time of the engines with several VLs, on full trees and on the 8 x 8 x 8 torus with 2,048
-// endpoints, and the memory that minhop takes: of a process that makes the fabric, routes it once
-// and ends.
+// Time of the engines with several VLs, on full trees, on trees with hosts on the middle switches,
+// and on the 8 x 8 x 8 torus with 2,048 endpoints, and the memory that minhop takes: of a process
+// that makes the fabric, routes it once and ends.
 #include <benchmark/benchmark.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -51,6 +51,25 @@ BENCHMARK_CAPTURE(BM_Tree, dfsssp, "dfsssp")
 BENCHMARK_CAPTURE(BM_Tree, nue, "nue")
     ->Arg(24)
     ->Arg(36)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+
+/// A host on every middle switch, with one link in a hundred gone or none.
+void BM_HostsAbove(benchmark::State& state, const char* name) {
+  fabric::FatTree kind;
+  kind.levels = 3;
+  kind.radix = static_cast<unsigned>(state.range(0));
+  kind.middle_hosts = 1;
+  fabric::GenerateCommon common;
+  common.missing_links_percent = static_cast<double>(state.range(1));
+  time_engine(state, fabric::generate(kind, common).value(), name);
+}
+BENCHMARK_CAPTURE(BM_HostsAbove, valley, "valley")
+    ->ArgNames({"radix", "gone"})
+    ->Args({24, 0})
+    ->Args({24, 1})
+    ->Args({36, 0})
     ->Unit(benchmark::kMillisecond)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
