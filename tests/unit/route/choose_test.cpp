@@ -173,6 +173,28 @@ std::vector<fabric::Fabric> networks() {
           made(fabric::RandomGraph{20, 40, 2})};
 }
 
+/// Nobody's routes could load a link less by more than 2 per cent, and finding out takes long.
+TEST(Choice, ALargeDamagedTreeIsRoutedByOneEngine) {
+  fabric::FatTree kind;
+  kind.levels = 3;
+  kind.radix = 36;
+  fabric::GenerateCommon damaged;
+  damaged.missing_links_percent = 1;
+  for (const std::uint64_t seed : {1U, 3U}) {
+    damaged.seed = seed;
+    const auto f = fabric::generate(kind, damaged).value();
+    const fabric::CompactGraph graph(f);
+    const Choice choice = choose_routes(f, graph, {}, {});
+    ASSERT_TRUE(choice.passed);
+    ASSERT_THAT(choice.tried, SizeIs(1));
+    EXPECT_EQ(choice.verdict.switch_turns_refused, 0U);
+    Request request;
+    request.fabric = &f;
+    request.graph = &graph;
+    EXPECT_LE(choice.tried.front().quality->load, kNearLeast * least_load(request));
+  }
+}
+
 TEST(Choice, TheDefaultIsHardlyWorseThanAnySingleEngine) {
   for (const auto& f : networks()) {
     const fabric::CompactGraph graph(f);
