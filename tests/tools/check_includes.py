@@ -37,7 +37,7 @@ ALLOWED = {
     "libdiag/route/ways": WAYS,
     "libdiag/route/deadlock": WAYS + ["libdiag/route/up_down", "libdiag/route/ways"],
     "libdiag/route/engines": ENGINES,
-    "libdiag/route/choose": ROUTE + ["libdiag/route/spread", "libdiag/route/reroute"],
+    "libdiag/route/choose": ROUTE + ["libdiag/route/spread", "libdiag/route/shape", "libdiag/route/reroute"],
     "libdiag/route/multicast": ROUTE,
     "libdiag/report": MAD + FABRIC + ["libdiag/tables", "libdiag/route", "libdiag/query"],
     "libdiag/plan": FABRIC + ["libdiag/cli", "libdiag/tables", "libdiag/route", "libdiag/report"],

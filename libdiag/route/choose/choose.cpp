@@ -9,6 +9,7 @@
 
 #include "libdiag/base/groups.h"
 #include "libdiag/route/option_use.h"
+#include "libdiag/route/shape/tree_shape.h"
 #include "libdiag/tables/names.h"
 #include "libdiag/tables/sl_moves.h"
 
@@ -50,14 +51,6 @@ std::vector<std::uint32_t> ranks(const CompactGraph& graph) {
         queue.push_back(arc.to);
       }
   return rank;
-}
-
-/// A tree with hosts above the leaves.
-bool has_hosts_above(const CompactGraph& graph) {
-  const auto rank = ranks(graph);
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    if (graph.attached()[s] != 0 && rank[s] != 0 && rank[s] != kNoSwitch) return true;
-  return false;
 }
 
 /// At most one way between any two switches, parallel cables aside.
@@ -140,7 +133,9 @@ std::vector<std::string> default_engines(const CompactGraph& graph) {
   if (is_tree_like(graph)) {
     // Behind ftree, so that it is tried on trees of any size.
     static constexpr const char* kHostsAbove[] = {"ftree", "valley"};
-    if (has_hosts_above(graph)) add(kHostsAbove);
+    Request request;
+    request.graph = &graph;
+    if (!is_forest(graph) && has_hosts_above(graph, *ranks_from_roots(request))) add(kHostsAbove);
     add(kTrees);
     // Where CAs hang off spines it may be the best, and finding out takes long on large trees.
     constexpr std::size_t kArcsTimesLids = 1'000'000;

@@ -18,56 +18,92 @@ Lid lid_of(const Targets& targets, const Target& target, std::size_t tree) {
   return own.empty() ? kNoLid : own.front().lid;
 }
 
+/// The trees to up to tables::kTargetsPerBatch targets.
+class BatchByOrder {
+ public:
+  using Stays = std::function<bool(SwitchIndex from, SwitchIndex to)>;
+
+  BatchByOrder(const Request& request, const Targets& targets, const UpDownOrder& order,
+               std::span<const std::size_t> which, const Stays& stays, Ways& ways)
+      : graph_(*request.graph),
+        previous_(request.options.honour_previous ? request.previous : nullptr),
+        targets_(targets),
+        which_(which),
+        stays_(stays),
+        ways_(ways) {
+    std::vector<SwitchIndex> leaves;
+    for (const std::size_t i : which_) leaves.push_back(targets_.all()[i].leaf);
+    hops_ = up_down_hops(graph_, order, leaves);
+  }
+
+  void run() {
+    for (std::size_t b = 0; b < which_.size(); ++b) {
+      const std::size_t first = ways_.first[which_[b]], end = ways_.first[which_[b] + 1];
+      const Target& target = targets_.all()[which_[b]];
+      for (std::size_t t = first; t < end; ++t) {
+        const auto tree = ways_.tree(t);
+        meet(target.leaf, tree);
+        for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
+          if (!met_[s]) take_exit(s, b, t, lid_of(targets_, target, t - first), tree);
+      }
+    }
+  }
+
+ private:
+  /// Marks the switches by which a route that stays comes.
+  void meet(SwitchIndex leaf, std::span<const std::uint8_t> tree) {
+    met_.assign(graph_.switch_count(), false);
+    met_[leaf] = true;
+    for (SwitchIndex from = 0; from < graph_.switch_count(); ++from) {
+      if (!stays_(from, leaf)) continue;
+      for (SwitchIndex s = from; !met_[s] && tree[s] != kNoExit; s = graph_.arcs(s)[tree[s]].to)
+        met_[s] = true;
+    }
+  }
+
+  void take_exit(SwitchIndex s, std::size_t b, std::size_t t, Lid lid,
+                 std::span<std::uint8_t> tree) {
+    const auto arcs = graph_.arcs(s);
+    // Better those by which the order is kept to from there on as well.
+    find_exits(s, b, [&](const fabric::Arc& arc) { return !met_[arc.to]; });
+    if (exits_.empty()) find_exits(s, b, [](const fabric::Arc&) { return true; });
+    if (exits_.empty()) return;
+    tree[s] = exits_[(s + t) % exits_.size()];
+    if (previous_ == nullptr) return;
+    for (const std::uint8_t exit : exits_)
+      if (previous_->at(s, lid) == arcs[exit].out_port) tree[s] = exit;
+  }
+
+  template <class Suits>
+  void find_exits(SwitchIndex s, std::size_t b, Suits suits) {
+    const auto arcs = graph_.arcs(s);
+    exits_.clear();
+    for (std::size_t i = 0; i < arcs.size(); ++i)
+      if (((hops_.arcs[graph_.arc_index(s, i)] >> b) & 1) != 0 && suits(arcs[i]))
+        exits_.push_back(static_cast<std::uint8_t>(i));
+  }
+
+  const fabric::CompactGraph& graph_;
+  const tables::LinearTables* previous_;
+  const Targets& targets_;
+  std::span<const std::size_t> which_;  // of targets_.all()
+  const Stays& stays_;
+  Ways& ways_;
+  tables::LeastHops hops_;           // by the order
+  std::vector<bool> met_;            // of the tree at hand
+  std::vector<std::uint8_t> exits_;  // of the switch at hand
+};
+
 }  // namespace
 
 void take_exits_by_order(const Request& request, const Targets& targets, const UpDownOrder& order,
                          std::span<const std::size_t> which,
                          const std::function<bool(SwitchIndex from, SwitchIndex to)>& stays,
                          Ways& ways) {
-  const auto& graph = *request.graph;
-  const auto* previous = request.options.honour_previous ? request.previous : nullptr;
-  const std::size_t batches =
-      (which.size() + tables::kTargetsPerBatch - 1) / tables::kTargetsPerBatch;
-  parallel_for(std::size_t{0}, batches, [&](std::size_t batch) {
-    const auto numbers = which.subspan(
-        batch * tables::kTargetsPerBatch,
-        std::min(tables::kTargetsPerBatch, which.size() - batch * tables::kTargetsPerBatch));
-    std::vector<SwitchIndex> leaves;
-    for (const std::size_t i : numbers) leaves.push_back(targets.all()[i].leaf);
-    const auto hops = up_down_hops(graph, order, leaves);
-    std::vector<bool> met(graph.switch_count());
-    std::vector<std::uint8_t> exits;
-    for (std::size_t b = 0; b < numbers.size(); ++b) {
-      const Target& target = targets.all()[numbers[b]];
-      for (std::size_t t = ways.first[numbers[b]]; t < ways.first[numbers[b] + 1]; ++t) {
-        const auto tree = ways.tree(t);
-        const Lid lid = lid_of(targets, target, t - ways.first[numbers[b]]);
-        met.assign(graph.switch_count(), false);
-        met[target.leaf] = true;
-        for (SwitchIndex from = 0; from < graph.switch_count(); ++from) {
-          if (!stays(from, target.leaf)) continue;
-          for (SwitchIndex s = from; !met[s] && tree[s] != kNoExit; s = graph.arcs(s)[tree[s]].to)
-            met[s] = true;
-        }
-        for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-          if (met[s]) continue;
-          // Better those by which the order is kept to from there on as well.
-          exits.clear();
-          for (const bool all : {false, true}) {
-            if (!exits.empty()) break;
-            for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
-              if (((hops.arcs[graph.arc_index(s, i)] >> b) & 1) != 0 &&
-                  (all || !met[graph.arcs(s)[i].to]))
-                exits.push_back(static_cast<std::uint8_t>(i));
-          }
-          if (exits.empty()) continue;
-          tree[s] = exits[(s + t) % exits.size()];
-          for (const std::uint8_t exit : exits)
-            if (previous != nullptr && previous->at(s, lid) == graph.arcs(s)[exit].out_port)
-              tree[s] = exit;
-        }
-      }
-    }
+  constexpr std::size_t kAtOnce = tables::kTargetsPerBatch;
+  parallel_for(std::size_t{0}, (which.size() + kAtOnce - 1) / kAtOnce, [&](std::size_t i) {
+    const auto some = which.subspan(i * kAtOnce, std::min(kAtOnce, which.size() - i * kAtOnce));
+    BatchByOrder(request, targets, order, some, stays, ways).run();
   });
 }
 

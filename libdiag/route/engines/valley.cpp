@@ -22,14 +22,6 @@ namespace {
 
 using fabric::SwitchIndex;
 
-/// Whether hosts hang above others: only they need valleys while nothing is missing.
-bool has_hosts_above(const fabric::CompactGraph& graph, const Ranks& ranks) {
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    for (const auto& arc : graph.arcs(s))
-      if (graph.attached()[s] != 0 && ranks.of[arc.to] > ranks.of[s]) return true;
-  return false;
-}
-
 tables::LinearTables spread_over(const Request& request, const Targets& targets,
                                  const TreeOrders& orders, Valleys valleys) {
   const auto& graph = *request.graph;
@@ -62,6 +54,7 @@ Result<Routes> valley(const Request& asked) {
   auto ranks = ranks_from_roots(request);
   if (!ranks) return tl::unexpected(ranks.error());
   if (const auto tree = check_tree(request, *ranks); !tree) return tl::unexpected(tree.error());
+  // Only hosts above others need valleys while nothing is missing.
   if (!has_hosts_above(graph, *ranks))
     return fail(
         ErrorKind::NotFound,

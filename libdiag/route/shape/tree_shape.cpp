@@ -66,6 +66,13 @@ Result<void> check_tree(const Request& request, const Ranks& ranks) {
   return {};
 }
 
+bool has_hosts_above(const fabric::CompactGraph& graph, const Ranks& ranks) {
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& arc : graph.arcs(s))
+      if (graph.attached()[s] != 0 && ranks.of[arc.to] > ranks.of[s]) return true;
+  return false;
+}
+
 bool is_complete_tree(const Request& request, const Ranks& ranks, const Targets& targets,
                       std::span<const tables::LeastHops> hops) {
   const auto& graph = *request.graph;

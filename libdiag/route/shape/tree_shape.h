@@ -13,6 +13,9 @@ namespace ib::route {
 /// roots, most CAs above other CAs.
 Result<void> check_tree(const Request& request, const Ranks& ranks);
 
+/// Whether hosts hang above others: on a switch that has another below it.
+bool has_hosts_above(const fabric::CompactGraph& graph, const Ranks& ranks);
+
 /// True when nothing is missing between the switches: within a rank all have as many links up and
 /// as many down, links are equally wide, every way up leads to every leaf that is not below, and
 /// only parallel links lead down to it.
