@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "sm/core/foreign_store.h"
 #include "sm/core/impl.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/plan/kept_rows.h"
@@ -211,6 +212,10 @@ bool SubnetManager::Impl::is_first_sweep_outdated(Instant now) const {
 
 void SubnetManager::Impl::on_decided(Instant now) {
   auto decided = std::exchange(found, nullptr);
+  if (!watching && refuses_store(*decided)) {
+    paused = true;
+    return go(Event::LeftToOthers);
+  }
   const bool to_manage = !watching && mastership.conclude(now);
   if (to_manage && is_first_sweep_outdated(now)) {
     swept_anew = true;
@@ -239,6 +244,14 @@ void SubnetManager::Impl::on_decided(Instant now) {
     if (may_watch()) tell_watched(now);
   }
   follow_mastership(now);
+}
+
+bool SubnetManager::Impl::refuses_store(const Observed& swept) {
+  if (store_is_ours || options.shares_store || inputs.lids_are_forgotten()) return false;
+  const store::Kinship kin = kinship_of(inputs.stored_lids(), swept);
+  store_is_ours = kin.is_judged() || kin.stored == 0;
+  if (kin.is_foreign()) effects.foreign_store = kin;
+  return kin.is_foreign();
 }
 
 void SubnetManager::Impl::on_recalled(Instant now, const std::optional<store::Contents>& contents) {

@@ -8,13 +8,14 @@
 namespace sm::core {
 
 bool Effects::empty() const {
-  return commit.empty() && device_state == nullptr && snapshot == nullptr && log.empty() &&
-         notices.empty() && send.empty() && !sm_status && !recall && !watched && !plan &&
-         reports.empty();
+  return !foreign_store && commit.empty() && device_state == nullptr && snapshot == nullptr &&
+         log.empty() && notices.empty() && send.empty() && !sm_status && !recall && !watched &&
+         !plan && reports.empty();
 }
 
 void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
   for (Effects todo = manager.take_effects(now); !todo.empty(); todo = manager.take_effects(now)) {
+    if (todo.foreign_store) carrier.refuse_store(*todo.foreign_store);
     for (store::Batch& batch : todo.commit) carrier.commit(std::move(batch));
     if (todo.device_state) carrier.publish(todo.device_state);
     if (todo.snapshot) carrier.publish(todo.snapshot);

@@ -16,6 +16,7 @@
 #include "sm/core/report.h"
 #include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
+#include "sm/store/kinship.h"
 #include "sm/store/store.h"
 
 namespace sm::core {
@@ -42,6 +43,8 @@ struct Watched {
 
 /// The fields stand in the order in which they are to be carried out.
 struct Effects {
+  /// What is stored is another fabric's: nothing is planned, and nothing written.
+  std::optional<store::Kinship> foreign_store;
   /// Durable before anything below is seen outside: no device holds a LID that a restart would not
   /// know.
   std::vector<store::Batch> commit;
@@ -77,6 +80,7 @@ class Carrier {
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
 
+  virtual void refuse_store(const store::Kinship& kin) { (void)kin; }
   virtual void commit(store::Batch batch) = 0;
   virtual void publish(const DeviceStatePtr& device_state) { (void)device_state; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }

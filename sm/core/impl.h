@@ -129,6 +129,7 @@ struct SubnetManager::Impl {
   Instant watch_at{0};      // while another one is master
   bool watching{false};     // by the sweep that is under way
   bool sweeps_part{false};  // it does
+  bool store_is_ours{false};  // that of a process alone: it is of the fabric that was found
   bool slept_sweeping{
       false};              // nothing happened here for seconds, while who is master is not known
   bool swept_anew{false};  // the first sweep was too old to plan by
@@ -256,6 +257,8 @@ struct SubnetManager::Impl {
   void follow_mastership(Instant now);
 
   void on_decided(Instant now);
+  /// Once, before anything is written by what a sweep found. True: this is the end.
+  bool refuses_store(const Observed& swept);
   /// While the first sweep ran another one may have been master, changed what devices hold and
   /// cleared what switches tell.
   bool is_first_sweep_outdated(Instant now) const;

@@ -26,17 +26,4 @@ std::string describe_lost_store(const ib::discover::Observed& found, const plan:
       ports, planned.sm_lid.value);
 }
 
-std::string describe_foreign_store(const ib::route::StoredLids& stored,
-                                   const plan::Desired& planned) {
-  const bool is_known = std::ranges::any_of(
-      planned.lids, [&](const ib::route::LidAssignment& a) { return stored.contains(a.guid); });
-  if (stored.empty() || is_known) return {};
-  return fmt::format(
-      "LIDs of {} ports are stored, and none of them is on this fabric: the state directory is "
-      "that "
-      "of another one. What is kept there stays, and what is registered here is added to it; "
-      "another --state-dir has room for this fabric",
-      stored.size());
-}
-
 }  // namespace sm::core

@@ -161,9 +161,6 @@ void SubnetManager::Impl::settle_plan() {
   if (!snapshot && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
     if (std::string line = describe_lost_store(*seen, *desired); !line.empty())
       log(LogLevel::Error, "store", std::move(line));
-  if (!snapshot && !options.shares_store)
-    if (std::string line = describe_foreign_store(inputs.stored_lids(), *desired); !line.empty())
-      log(LogLevel::Error, "store", std::move(line));
   if (store::Batch batch = inputs.remember_lids(*desired); !batch.empty())
     effects.commit.push_back(std::move(batch));
   taking_over = false;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sm/core/foreign_store.h"
 #include "sm/core/impl.h"
 
 namespace sm::core {
@@ -133,14 +134,7 @@ void SubnetManager::on_registrations_lost(Instant now) {
   if (impl_->mastership.is_master()) sweep_now(now, Reason::Operator);
 }
 std::vector<ib::Guid> SubnetManager::found_ports() const {
-  std::vector<ib::Guid> ports;
-  const ib::fabric::Fabric& fabric = (impl_->found ? *impl_->found : *impl_->seen).fabric;
-  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
-    for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p)
-      if (const ib::Guid guid = fabric.port({n, static_cast<std::uint8_t>(p)}).guid;
-          guid != ib::Guid{})
-        ports.push_back(guid);
-  return ports;
+  return other_ports(impl_->found ? *impl_->found : *impl_->seen);
 }
 void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();

@@ -121,7 +121,8 @@ class SubnetManager {
   /// Somebody answered clients whose registrations are not among what is stored: with the next
   /// sweep all are asked to register again.
   void on_registrations_lost(ib::Instant now);
-  /// GUIDs of the ports that the sweep found by which what is stored is asked for.
+  /// GUIDs of the ports that the sweep found by which what is stored is asked for, less those of
+  /// our own node.
   std::vector<ib::Guid> found_ports() const;
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.

@@ -83,6 +83,7 @@ void Daemon::reload(Rereads how) {
     manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
   take_partitions(fresh->partitions.policy);
   manager_->set_partitions(partitions_);
+  to_keep_.reset();
   if (!fresh->stands_in_for(kPartitionFile)) keep_keys(fresh->partitions);
   keep_files(fresh->good_files);
   manager_->set_rates(fresh->core.plan.rates);
@@ -174,6 +175,14 @@ void Daemon::keep_files(std::span<const GoodFile> files) {
     copies.push_back(policy_copy(file, options_.state_dir));
   }
   store_->post_policy(std::move(copies));
+}
+
+void Daemon::keep_what_was_read() {
+  if (!to_keep_) return;
+  // What was generated for the copy of a broken file is not what the file will say.
+  if (!options_.stands_in_for(kPartitionFile)) keep_keys(*to_keep_);
+  keep_files(options_.good_files);
+  to_keep_.reset();
 }
 
 void Daemon::tell_stand_ins(const std::vector<FileTrouble>& files) {

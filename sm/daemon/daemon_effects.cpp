@@ -18,6 +18,14 @@ constexpr int kAnotherIsMaster = 5;  // exit status of --once
 
 }  // namespace
 
+void Daemon::refuse_store(const store::Kinship& kin) {
+  end_status_ = give_up(fmt::format(
+      "{0}/ibsm.db is another fabric's: {1}. Nothing is written to it. Another --state-dir has "
+      "room for this fabric; where all devices of this one were replaced, `ibsm -r` goes on with "
+      "it once and gives new LIDs",
+      options_.state_dir, kin.words()));
+}
+
 void Daemon::commit(store::Batch batch) {
   // LIDs that are stored hide that all was lost.
   store::Batch clients = clients_->add(manager_->clients_to_ask());
@@ -117,6 +125,7 @@ void Daemon::report(core::Report report) {
 void Daemon::on_sm_status(const core::SmStatus& status) {
   events_->on_sm_status(status.state, status.why);
   using ib::wire::SmState;
+  if (status.state != SmState::Discovering) keep_what_was_read();
   if (status.state == SmState::Master || end_status_) return;
   deposed_ = apart_ = false;
   sa_->post([](Instant, sa::Server& server) { server.withdraw(); });

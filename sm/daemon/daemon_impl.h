@@ -107,6 +107,8 @@ class Daemon : private core::Carrier {
   void keep_clients(store::Batch batch);
   void keep_keys(const ReadPartitions& partitions);
   void keep_files(std::span<const GoodFile> files);
+  /// What the start read, once the state directory is known to be this fabric's.
+  void keep_what_was_read();
 
   /// P_Keys to which members were added: a partition of another name is not to come by one.
   std::set<std::uint16_t> added_keys() const;
@@ -117,6 +119,7 @@ class Daemon : private core::Carrier {
   // ---- effects of the subnet manager
   void recall() override;
   bool is_master_elsewhere() const;
+  void refuse_store(const store::Kinship& kin) override;
   void commit(store::Batch batch) override;
   void publish(const DeviceStatePtr& device_state) override;
   void publish(const SnapshotPtr& snapshot) override;
@@ -170,6 +173,7 @@ class Daemon : private core::Carrier {
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
   std::optional<Comparison> comparison_;  // where several share a store
+  std::optional<ReadPartitions> to_keep_;  // as at the start, until what was read then is kept
   bool deposed_{false};                   // while it is master: another one has taken the store
   bool apart_{false};                     // and manages another part of the fabric
   std::unique_ptr<EventLog> events_;

@@ -76,9 +76,7 @@ ib::Result<void> Daemon::open() {
       with_kept_keys(options_.partitions, options_.partition_files, kept_keys_, added_keys());
   if (!partitions) return tl::unexpected<ib::Error>(std::move(partitions.error()));
   take_partitions(partitions->policy);
-  // What was generated for the copy of a broken file is not what the file will say.
-  if (!options_.stands_in_for(kPartitionFile)) keep_keys(*partitions);
-  keep_files(options_.good_files);
+  to_keep_ = *std::move(partitions);
   tell_stand_ins(options_.file_troubles);
   if (!trouble_.empty()) events_->on_configuration(trouble_);
 

@@ -12,8 +12,8 @@ namespace sm::store {
 
 class SharedStore : public Store {
  public:
-  /// The ports of the fabric that this one manages: take() refuses what is kept of LIDs where none
-  /// of them has any, which is another fabric's. Empty: nobody has looked.
+  /// The ports of the fabric that this one manages, less those of its own node: take() refuses what
+  /// is another fabric's (kinship.h). Empty: nobody has looked.
   virtual void set_ports(std::vector<ib::Guid> ports) = 0;
   /// Another one has taken it.
   virtual bool is_deposed() const = 0;

@@ -23,6 +23,7 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   ManagerHost& operator=(const ManagerHost&) = delete;
 
   void start(core::Options options = {}) {
+    refused_.reset();
     port_ = world_.open(at_);
     for (const auto c : {ib::wire::MgmtClass::SubnDirected, ib::wire::MgmtClass::SubnLid}) {
       ib::mad::AgentSpec spec;
@@ -62,6 +63,7 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   const std::vector<std::string>& log() const { return log_; }
   void forget_log() { log_.clear(); }
   std::size_t changes() const { return changes_; }  // of its state
+  const std::optional<store::Kinship>& refused() const { return refused_; }
   store::Contents& kept() { return kept_; }
   /// Answers what it asks of a store that others write, too.
   std::function<void()> on_recall;
@@ -79,6 +81,7 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   ib::Instant next_deadline() const override { return manager_->next_deadline(); }
 
  private:
+  void refuse_store(const store::Kinship& kin) override { refused_ = kin; }
   void commit(store::Batch batch) override { store::apply(batch, kept_); }
   void recall() override {
     if (on_recall) on_recall();
@@ -106,6 +109,7 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   core::Report last_;
   std::uint64_t sets_{0};
   std::size_t changes_{0};
+  std::optional<store::Kinship> refused_;  // since the start
   std::vector<std::string> log_;
 };
 

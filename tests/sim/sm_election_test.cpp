@@ -355,23 +355,60 @@ TEST_F(Election, AMasterThatSleptThroughAnothersTermLearnsOfItFromItsOwnPort) {
   EXPECT_TRUE(all_active());
 }
 
-TEST_F(Election, WhatIsStoredOfAnotherFabricIsNamedAndStays) {
-  const store::LidClaim foreign{ib::Guid{0xf0e1}, ib::Lid{7}, 0};
-  const auto lines = [&] {
-    return std::ranges::count_if(host(0).log(), [](const std::string& line) {
-      return line.find("the state directory is that of another one") != line.npos;
-    });
-  };
-  host(0).kept().lids = {foreign};
+std::vector<store::LidClaim> of_another_fabric() {
+  std::vector<store::LidClaim> lids;
+  for (std::uint16_t i = 0; i < 8; ++i) lids.push_back({ib::Guid{0xf0e1U + i}, ib::Lid{i}, 0});
+  for (auto& claim : lids) ++claim.lid.value;
+  return lids;
+}
+
+TEST_F(Election, WhatIsStoredOfAnotherFabricIsRefusedAndStays) {
+  const auto foreign = of_another_fabric();
+  host(0).kept().lids = foreign;
+  // The head node moved, and so did its own port.
+  host(0).kept().lids.push_back({host(0).guid(), ib::Lid{9}, 0});
+  const auto stored = host(0).kept();
   host(0).start();
-  ASSERT_TRUE(settles());
-  EXPECT_EQ(lines(), 1) << logs();
-  EXPECT_THAT(host(0).kept().lids, testing::Contains(foreign));
-  // From now on it is this one's, too.
+  world_.run_for(20s);
+  ASSERT_TRUE(host(0).refused());
+  EXPECT_EQ(host(0).refused()->stored, 9U);
+  EXPECT_EQ(host(0).refused()->known, 0U);
+  EXPECT_EQ(host(0).sets(), 0U);
+  EXPECT_EQ(host(0).reports(), 0U);
+  EXPECT_EQ(host(0).kept(), stored);
   host(0).kill();
+  // Beside a master, too, and before it is to take over.
+  host(2).start();
+  ASSERT_TRUE(settles());
+  host(0).start();
+  world_.run_for(5s);
+  EXPECT_TRUE(host(0).refused());
+  EXPECT_EQ(host(0).sets(), 0U);
+  host(0).kill();
+  host(2).kill();
+  // The operator says that it is to go on with it.
+  core::Options anew;
+  anew.plan.reassign_lids = true;
+  host(0).start(anew);
+  ASSERT_TRUE(settles());
+  EXPECT_FALSE(host(0).refused());
+}
+
+TEST_F(Election, AStoreOfThisFabricIsTakenWhateverWasReplacedAddedOrIsAway) {
   host(0).start();
   ASSERT_TRUE(settles());
-  EXPECT_EQ(lines(), 1) << logs();
+  const auto all = host(0).kept().lids;
+  const auto gone = of_another_fabric();
+  for (const auto& [stored, absent] : {std::pair(std::size_t{2}, std::size_t{0}), {2, 8}, {0, 3}}) {
+    host(0).kill();
+    host(0).kept().lids.assign(all.end() - static_cast<std::ptrdiff_t>(stored), all.end());
+    host(0).kept().lids.insert(host(0).kept().lids.end(), gone.begin(),
+                               gone.begin() + static_cast<std::ptrdiff_t>(absent));
+    host(0).start();
+    ASSERT_TRUE(settles());
+    EXPECT_FALSE(host(0).refused());
+    EXPECT_EQ(host(0).kept().lids.size(), all.size() + absent);
+  }
 }
 
 TEST_F(Election, TheThirdTakesOverAfterTheSecond) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sm/store/etcd/batch_code.h"
+#include "sm/store/kinship.h"
 
 namespace sm::store::etcd {
 namespace {
@@ -17,13 +18,6 @@ constexpr int kAttempts = 5;
 constexpr std::int64_t kLogPage = 64, kPartsPage = 8;
 
 ib::Error damaged(std::string what) { return {ib::ErrorKind::Malformed, std::move(what), 0}; }
-
-bool is_foreign(const Contents& contents, const std::vector<ib::Guid>& ports) {
-  const auto is_known = [&](ib::Guid port) {
-    return std::ranges::binary_search(contents.lids, port, {}, &LidClaim::port_guid);
-  };
-  return !ports.empty() && !contents.lids.empty() && std::ranges::none_of(ports, is_known);
-}
 
 std::optional<std::string> value_there(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
@@ -133,10 +127,11 @@ ib::Result<Contents> Book::take(const std::vector<ib::Guid>& ports) {
   for (int i = 0; i < kAttempts; ++i) {
     auto contents = read();
     if (!contents) return contents;
-    if (is_foreign(*contents, ports))
+    if (const Kinship kin = kinship(contents->lids, ports); kin.is_foreign())
       return cannot({ib::ErrorKind::Unavailable,
-                     "none of the ports that it knows is on this fabric: it is that of another "
-                     "one; another store_prefix has room for this one, and `etcdctl del --prefix " +
+                     kin.words() +
+                         ": it is that of another one; another store_prefix has room for this one, "
+                         "and `etcdctl del --prefix " +
                          options_.prefix + "` begins a new store",
                      0});
     Epoch epoch{1, options_.holder};

@@ -40,7 +40,7 @@ class Book {
   bool was_there() const { return !known_head_.empty(); }
 
   /// From now on only we write, until somebody else does the same. What is there then.
-  /// Unavailable, too, where LIDs are kept and none of `ports`, if there are any, has one.
+  /// Unavailable, too, where what is kept is not of the fabric of `ports` (kinship.h).
   ib::Result<Contents> take(const std::vector<ib::Guid>& ports = {});
   /// Makes `batch` durable, after which everything is `contents`. An error: it is not known whether
   /// it was done; write() makes up for it.

@@ -97,6 +97,44 @@ class Lost(unittest.TestCase):
             self.assertEqual(errors(f), [])
 
 
+class Foreign(unittest.TestCase):
+    """A state directory that came here from another fabric."""
+
+    def kept(self, state):
+        """All that is in it, the store as SQL."""
+        with contextlib.closing(sqlite3.connect(state / "ibsm.db")) as db:
+            rows = list(db.iterdump())
+        return rows, {file.name: file.read_bytes() for file in sorted(state.iterdir())
+                      if file.is_file() and not file.name.startswith("ibsm.")}
+
+    def test_its_store_is_refused_and_nothing_is_written(self):
+        with tempfile.TemporaryDirectory() as directory:
+            state, partitions = pathlib.Path(directory) / "state", pathlib.Path(directory) / "partitions"
+            with Sm(*TREE) as f:
+                self.assertEqual(f.ibsm("-o", state=state).returncode, 0)
+                # The same with other GUIDs, but for the head node, which has moved.
+                text = pathlib.Path(f.topology).read_text()
+                head = re.search(r'"H-000(\w+)"\s+# "host0001 HCA-1"\n\[1\]\((\w+)\)', text).groups()
+                other = pathlib.Path(directory) / "other.topo"
+                text = text.replace("2c9", "2ca")
+                for guid in head:
+                    text = text.replace(guid.replace("2c9", "2ca"), guid)
+                other.write_text(text)
+            before = self.kept(state)
+            partitions.write_text("Default=0x7fff,ipoib:ALL=full;\nkeyless:ALL=full;\n")
+            with Sm(topology=str(other)) as f:
+                refused = f.ibsm("-o", "--Pconfig", partitions, state=state)
+                self.assertEqual(refused.returncode, 4, refused.stdout + refused.stderr)
+                self.assertRegex(refused.stderr, r"/state/ibsm.db is another fabric's: LIDs of 44 ports are stored, and "
+                                 r"none of them is among the 43 others on this fabric. Nothing is written to it")
+                self.assertEqual(self.kept(state), before)
+                self.assertEqual(f.sets(), 0)
+                # One of its own; and this one all the same, where the operator says so.
+                self.assertEqual(f.ibsm("-o", state="own").returncode, 0)
+                self.assertEqual(f.ibsm("-o", "-r", state=state).returncode, 0)
+                self.assertEqual(f.ibsm("-o", state=state).returncode, 0)
+
+
 class Guid2Lid(unittest.TestCase):
     """Ports without LIDs, a new store, and the guid2lid of the other program."""
 

@@ -404,10 +404,10 @@ TEST(EtcdStore, WhoTakesOverAfterEtcdWasAwayKnowsThatRegistrationsMayBeMissing) 
 TEST(EtcdStore, ThatOfAnotherFabricIsNotTaken) {
   FakeEtcd etcd;
   auto first = master(etcd, "host-a");
-  ASSERT_TRUE(first->commit(lid(1, 1)));
+  for (std::uint16_t i = 1; i <= 4; ++i) ASSERT_TRUE(first->commit(lid(i, i)));
   const auto before = etcd.keys;
   auto opened = open_well(etcd, options("host-b"));
-  shared(*opened.store).set_ports({Guid{7}, Guid{8}});
+  shared(*opened.store).set_ports({Guid{7}, Guid{8}, Guid{9}, Guid{10}});
   const auto taken = opened.store->take();
   ASSERT_FALSE(taken);
   EXPECT_THAT(taken.error().message, HasSubstr("is that of another one"));
@@ -416,12 +416,12 @@ TEST(EtcdStore, ThatOfAnotherFabricIsNotTaken) {
   retry(*opened.store);
   EXPECT_EQ(etcd.keys, before);
   // One node that is known is enough: the rest was replaced.
-  shared(*opened.store).set_ports({Guid{7}, Guid{1}});
+  shared(*opened.store).set_ports({Guid{7}, Guid{8}, Guid{9}, Guid{1}});
   EXPECT_TRUE(opened.store->take());
   // And an empty one is anybody's.
   FakeEtcd empty;
   auto fresh = open_well(empty, options("host-b"));
-  shared(*fresh.store).set_ports({Guid{7}});
+  shared(*fresh.store).set_ports({Guid{7}, Guid{8}, Guid{9}, Guid{10}});
   EXPECT_TRUE(fresh.store->take());
 }
 
