@@ -6,7 +6,6 @@
 #include "sm/core/foreign_store.h"
 #include "sm/core/impl.h"
 #include "sm/device/tables/kinds.h"
-#include "sm/plan/kept_rows.h"
 
 namespace sm::core {
 namespace {
@@ -364,76 +363,6 @@ void SubnetManager::Impl::begin_apply() {
                                             *seen, known, std::move(o));
 }
 
-void SubnetManager::Impl::before_activation(Instant) {
-  if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
-  published_before_active = true;
-  publish(false);
-}
-
-void SubnetManager::Impl::publish(bool up) {
-  auto s = std::make_shared<Snapshot>();
-  s->generation = ++generation;
-  seen->fabric.reindex();  // answers to Sets changed LIDs
-  s->observed = applying ? std::make_shared<Observed>(*seen) : seen;
-  s->routing = desired->program_lfts || !snapshot ? desired->routing : snapshot->routing;
-  s->sm_port = desired->sm_port;
-  s->sm_lid = desired->sm_lid;
-  s->sm_sl = options.plan.sm_sl.value_or(ib::Sl{});
-  s->sm_port_guid = seen->fabric.port(desired->sm_port).guid;
-  s->partitions = desired->partitions;
-  s->subnet_prefix = options.plan.subnet_prefix;
-  s->subnet_timeout = options.plan.subnet_timeout;
-  s->packet_life_time = options.plan.packet_life_time;
-  s->up = up;
-  if (snapshot && snapshot->routing == s->routing) s->changed_at_start = snapshot->changed_at_start;
-  if (const auto found_before = std::exchange(found_at_start, nullptr))
-    s->changed_at_start = changed_from(*found_before, s->routing->graph, s->routing->lfts);
-  // Nobody looked before there was a plan; but what was read since was as it should be.
-  else if (!snapshot && !sets_routes)
-    s->changed_at_start = Changed{};
-  s->refused_tables = known.named;
-  s->virtual_ports = vports.known();
-  s->virtual_ports_to_come = vports.to_come();
-  s->dropped_by_hosts =
-      plan::sls_dropped_by_hosts(*seen, known.refused.nodes(device::kSlToVl), known.inventory);
-  snapshot = std::move(s);
-  publish_device_state();
-}
-
-void SubnetManager::Impl::publish_device_state() {
-  auto h = std::make_shared<DeviceState>();
-  h->tables = tables.tables();
-  h->tables_to_come = tables.to_come();
-  // Trees that failed a must were not programmed: what switches hold is not known.
-  if (desired->program_mfts) {
-    h->graph = {desired->routing, &desired->routing->graph};
-    h->multicast = {desired, &desired->mfts};
-  }
-  h->aliases_revision = desired_aliases_revision;
-  mastership.set_sends(transactor.counters().sends);
-  h->own_sm = mastership.own_info();
-  h->other_sms = mastership.others().known();
-  device_state = std::move(h);
-}
-
-void SubnetManager::Impl::note_who_was_told() {
-  // Whoever is not there, or not managed, is asked when he is.
-  for (const ib::route::LidAssignment& a : desired->lids) {
-    inputs.reregister_pending.erase(a.guid);
-    if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
-      inputs.reregister_pending.insert(a.guid);
-  }
-  // Of these nobody knows what they had registered before, where nothing of them is stored.
-  const ib::fabric::Fabric& fabric = seen->fabric;
-  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
-    if (desired->node_managed[n] || fabric.node(n).is_switch()) continue;
-    for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p)
-      if (const ib::Guid guid = fabric.port(n, p).guid;
-          guid != ib::Guid{} && (inputs.sa_state_lost || !inputs.stored_lids().contains(guid)))
-        inputs.reregister_pending.insert(guid);
-  }
-}
-
 void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
   if (options.rehearse) return;
   if (store::Batch batch = inputs.remember_vls(vls); !batch.empty())
@@ -449,6 +378,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const State done = state;
   const bool needs_another_plan = applying->needs_another_plan();
   if (done == State::Applying && !needs_another_plan) note_who_was_told();
+  if (done == State::Applying) note_who_is_unmanaged();
   applying.reset();
   m_keys.learn(*seen);
   const bool looked = std::exchange(looks_for_routes, false);

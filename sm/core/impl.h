@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The inside of SubnetManager: what is known, what is under way, and what to do when. Its parts
 // have a file each: machine.cpp (who gets which answer, what is next), bring_up.cpp (from a sweep
-// to a report), asides.cpp (what is looked at and programmed between sweeps). Inside sm/core only.
+// to a report), publishing.cpp (what others may know), who_to_ask.cpp (to register again),
+// asides.cpp (what is looked at and programmed between sweeps). Inside sm/core only.
 #pragma once
 
 #include <algorithm>
@@ -278,7 +279,7 @@ struct SubnetManager::Impl {
   void tell_watched(Instant now);
 
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
-  /// Ports that are managed now and were not: what they had registered may be gone.
+  /// Ports that were not there when the plan was made: what they had registered may be gone.
   void note_who_was_away(const Observed& swept);
   /// Whose registrations may be dropped: ports that have a LID in the store and are not managed.
   std::set<ib::Guid> ports_away() const;
@@ -336,11 +337,14 @@ struct SubnetManager::Impl {
   void before_activation(Instant);
 
   void publish(bool up);
+  std::shared_ptr<Snapshot> make_snapshot();
 
   void publish_device_state();
 
   /// Who is not there any more is asked when it is back.
   void note_who_was_told();
+  /// Who is there and not managed is asked when it is.
+  void note_who_is_unmanaged();
 
   /// Names ports that operate fewer VLs than they say they have, once. True: there are new ones,
   /// and the other ends of their links are to follow.

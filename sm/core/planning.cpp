@@ -48,30 +48,6 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   ask_for_plan(now, std::move(swept));
 }
 
-void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
-  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
-    const auto& node = swept.fabric.node(n);
-    for (unsigned p = 1; !node.is_switch() && p <= node.num_ports; ++p) {
-      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
-      if (swept.known_port(at) == nullptr) continue;
-      const ib::Guid guid = swept.fabric.port(at).guid;
-      const auto was = seen->fabric.find_port_guid(guid);
-      if (!was || !desired->ports[seen->port_index(*was)].managed)
-        inputs.reregister_pending.insert(guid);
-    }
-  }
-}
-
-std::set<ib::Guid> SubnetManager::Impl::ports_away() const {
-  std::set<ib::Guid> away;
-  if (!desired) return away;
-  inputs.for_each_stored([&](ib::Guid guid) {
-    const auto at = seen->fabric.find_port_guid(guid);
-    if (!at || !desired->ports[seen->port_index(*at)].managed) away.insert(guid);
-  });
-  return away;
-}
-
 void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                                        std::shared_ptr<const plan::FoundRoutes> routes_found) {
   // What is planned by names goes by those of now, whatever the map was when it was swept.

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//
+// Whose clients are still to be asked to register again: who was away, who is there and not
+// managed, and who did not answer when it was told.
+#include <set>
+
+#include "sm/core/impl.h"
+
+namespace sm::core {
+
+void SubnetManager::Impl::note_who_was_told() {
+  for (const ib::route::LidAssignment& a : desired->lids) {
+    inputs.reregister_pending.erase(a.guid);
+    if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
+      inputs.reregister_pending.insert(a.guid);
+  }
+}
+
+void SubnetManager::Impl::note_who_is_unmanaged() {
+  std::set<ib::Guid> unmanaged;
+  const ib::fabric::Fabric& fabric = seen->fabric;
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    if (fabric.node(n).is_switch()) continue;
+    for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      const ib::Guid guid = fabric.port(at).guid;
+      if (guid != ib::Guid{} && !desired->ports[seen->port_index(at)].managed)
+        unmanaged.insert(guid);
+    }
+  }
+  // Planes of an HCA have one GUID, and one of them stands for all.
+  if (!unmanaged.empty())
+    for (const ib::route::LidAssignment& a : desired->lids) unmanaged.erase(a.guid);
+  inputs.reregister_pending.merge(unmanaged);
+}
+
+void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
+  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
+    const auto& node = swept.fabric.node(n);
+    for (unsigned p = 1; !node.is_switch() && p <= node.num_ports; ++p) {
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      if (swept.known_port(at) == nullptr) continue;
+      const ib::Guid guid = swept.fabric.port(at).guid;
+      if (!seen->fabric.find_port_guid(guid)) inputs.reregister_pending.insert(guid);
+    }
+  }
+}
+
+std::set<ib::Guid> SubnetManager::Impl::ports_away() const {
+  std::set<ib::Guid> away;
+  if (!desired) return away;
+  inputs.for_each_stored([&](ib::Guid guid) {
+    const auto at = seen->fabric.find_port_guid(guid);
+    if (!at || !desired->ports[seen->port_index(*at)].managed) away.insert(guid);
+  });
+  return away;
+}
+
+}  // namespace sm::core
