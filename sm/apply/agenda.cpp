@@ -140,6 +140,8 @@ std::optional<Work> Agenda::next_mft(NodeIndex n, Kind kind, Must must) {
 std::optional<Work> Agenda::next_read(NodeIndex n) {
   if (const auto block = next_block(n, Kind::GetBlock, must_read)) return block;
   const bool all = !job_.options.only_read;
+  if (job_.options.tell_hosts)
+    if (const auto told = next_told(n)) return told;
   if (!all && !job_.options.read_lfts) return std::nullopt;
   const SwitchIndex s = job_.tables.switch_of(n);
   Cursor& c = cursors_[n];
@@ -257,6 +259,18 @@ bool Agenda::port_needs_set(PortRef p) const {
   if (asked.reregister) return true;
   return !job_.known.stubborn.contains(job_.seen.fabric.node(p.node).guid, p.port, asked,
                                        held(asked, info));
+}
+
+std::optional<Work> Agenda::next_told(NodeIndex n) {
+  if (job_.seen.fabric.node(n).is_switch()) return std::nullopt;
+  Cursor& c = cursors_[n];
+  for (; c.at <= job_.seen.fabric.node(n).num_ports; ++c.at) {
+    const PortRef p{n, static_cast<std::uint8_t>(c.at)};
+    const ObservedPort& port = job_.seen.port(p);
+    if (port.known && port.state() == PortState::Active && !job_.restarts(p) && port_needs_set(p))
+      return Work{Kind::SetPort, c.at++};
+  }
+  return std::nullopt;
 }
 
 /// Of a switch its own LID and tables.

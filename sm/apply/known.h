@@ -89,6 +89,9 @@ struct ApplyOptions {
   bool only_read{
       false};  // wanted blocks of which nothing is known are read, and nothing is written
   bool read_lfts{false};  // with `only_read`: and LFT blocks of switches that may hold good ones
+  /// With `only_read`, and all the same: hosts in use whose links go on as they are hear who their
+  /// subnet manager is.
+  bool tell_hosts{false};
   /// Nothing is set: what a Set would change is among differences(), and counts as done.
   bool rehearse{false};
   /// All that devices are to hold is set once, whatever they are known or said to hold.

@@ -15,6 +15,10 @@ constexpr unsigned kInconsistentSweepsMax = 2;
 constexpr Duration kSweepOld = std::chrono::milliseconds(500);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 
+bool are_held(const plan::FoundRoutes& found, const plan::Desired& planned) {
+  return plan::is_held(found, planned.routing->graph, planned.routing->lfts);
+}
+
 }  // namespace
 
 void SubnetManager::Impl::begin_reroute(Instant now) {
@@ -323,7 +327,8 @@ void SubnetManager::Impl::stand_down(Instant now) {
   sweep_at = whole_at = look_at = rename_at = multicast_at = balance_at = refused_at =
       forget_groups_at = cut_at = kNever;
   round = inconsistent_sweeps = 0;
-  taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = balancing = false;
+  taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = is_stopgap = balancing =
+      false;
   effects.recall = false;
   recall_wanted = true;
   watching = swept_anew = false;
@@ -358,6 +363,10 @@ void SubnetManager::Impl::begin_apply() {
     brought_up.on_apply(*seen);
   }
   published_before_active = state != State::Applying;
+  if (is_stopgap && may_answer_by_stopgap()) {
+    publish_stopgap();
+    o.tell_hosts = true;
+  }
   unshare();
   applying = std::make_unique<apply::Apply>(state == State::Reading ? with_readings() : desired,
                                             *seen, known, std::move(o));
@@ -379,17 +388,19 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const bool needs_another_plan = applying->needs_another_plan();
   if (done == State::Applying && !needs_another_plan) note_who_was_told();
   if (done == State::Applying) note_who_is_unmanaged();
+  if (is_stopgap) note_who_heard();
   applying.reset();
   m_keys.learn(*seen);
   const bool looked = std::exchange(looks_for_routes, false);
-  if (looked)
-    if (auto routes_found = found_routes()) {
-      found_at_start = routes_found;
-      if (!is_held(*routes_found, desired->routing->graph, desired->routing->lfts)) {
-        go(Event::ReadToPlan);
-        return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(routes_found));
-      }
+  if (looked) {
+    auto routes_found = found_routes();
+    if (routes_found) found_at_start = routes_found;
+    if (std::exchange(is_stopgap, false) || (routes_found && !are_held(*routes_found, *desired))) {
+      desired.reset();  // nothing was programmed by it
+      go(Event::ReadToPlan);
+      return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(routes_found));
     }
+  }
   go(Event::Applied);
   if (done == State::Reading) {
     if (looked) settle_plan();

@@ -9,8 +9,8 @@ namespace sm::core {
 
 bool Effects::empty() const {
   return !foreign_store && commit.empty() && device_state == nullptr && snapshot == nullptr &&
-         log.empty() && notices.empty() && send.empty() && !sm_status && !recall && !watched &&
-         !plan && reports.empty();
+         stopgap == nullptr && log.empty() && notices.empty() && send.empty() && !sm_status &&
+         !recall && !watched && !plan && reports.empty();
 }
 
 void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
@@ -19,6 +19,7 @@ void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
     for (store::Batch& batch : todo.commit) carrier.commit(std::move(batch));
     if (todo.device_state) carrier.publish(todo.device_state);
     if (todo.snapshot) carrier.publish(todo.snapshot);
+    if (todo.stopgap) carrier.publish_stopgap(todo.stopgap);
     for (const ib::LogEvent& event : todo.log) carrier.log(event);
     for (const ReceivedNotice& notice : todo.notices) carrier.on_notice(notice);
     for (const Outgoing& outgoing : todo.send)

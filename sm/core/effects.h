@@ -52,6 +52,9 @@ struct Effects {
   /// answered. First what devices hold, then the snapshot that it goes with. Null: as it was.
   DeviceStatePtr device_state;
   SnapshotPtr snapshot;
+  /// Before the first snapshot: for answers until it is there, and for nobody else, since its
+  /// routes are not those of the plan.
+  SnapshotPtr stopgap;
   std::vector<ib::LogEvent> log;
   std::vector<ReceivedNotice> notices;
   std::vector<Outgoing> send;
@@ -84,6 +87,7 @@ class Carrier {
   virtual void commit(store::Batch batch) = 0;
   virtual void publish(const DeviceStatePtr& device_state) { (void)device_state; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
+  virtual void publish_stopgap(const SnapshotPtr& snapshot) { (void)snapshot; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
   virtual void on_sm_status(const SmStatus& status) { (void)status; }
   virtual void watch(const Watched& watched) { (void)watched; }

@@ -84,6 +84,8 @@ struct SubnetManager::Impl {
   /// The plan is the first, and switches may hold routes of somebody before this process: they are
   /// read, and it is made once more with them.
   bool looks_for_routes{false};
+  /// That plan is a stopgap (PlanRequest::stopgap_engine), so it is made once more in any case.
+  bool is_stopgap{false};
   std::shared_ptr<const plan::FoundRoutes> found_at_start;  // until the first snapshot
   std::uint64_t plans{0};                                   // begun, or known to be out of date
 
@@ -323,6 +325,16 @@ struct SubnetManager::Impl {
 
   /// Switches may hold routes from before, which are to be read first.
   bool has_found_routes() const;
+  /// Clients of the master before need not wait until all of them are read: its engine makes routes
+  /// that serve to answer them meanwhile.
+  bool can_bridge(const Observed& swept) const;
+  /// Answers by the plan that is a stopgap are those that there will be: ports in use hold the LIDs
+  /// that they are to hold and that are stored, and whichever way packets go, they pass links of
+  /// one MTU.
+  bool may_answer_by_stopgap() const;
+  void publish_stopgap();
+  /// Who was told already is asked nothing twice.
+  void note_who_heard();
   /// What was read of them; null: nothing.
   std::shared_ptr<const plan::FoundRoutes> found_routes() const;
   /// The plan is to be programmed as it is now.

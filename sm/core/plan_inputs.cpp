@@ -57,14 +57,17 @@ void PlanInputs::forget_routes() {
   routes_made_ = plan::decode(routes_stored_);
 }
 
+bool PlanInputs::is_stored(const ib::route::LidAssignment& lid) const {
+  const auto it = stored_->find(lid.guid);
+  return it != stored_->end() && it->second.lid == lid.lid && it->second.lmc == lid.lmc;
+}
+
 store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
   store::Batch batch;
   batch.forget_lids = std::exchange(forget_lids_, false);
   if (batch.forget_lids) stored_->clear();
   for (const ib::route::LidAssignment& a : plan.lids) {
-    if (a.lid == ib::kNoLid) continue;
-    const auto it = stored_->find(a.guid);
-    if (it != stored_->end() && it->second.lid == a.lid && it->second.lmc == a.lmc) continue;
+    if (a.lid == ib::kNoLid || is_stored(a)) continue;
     (*stored_)[a.guid] = {a.lid, a.lmc};
     batch.lids.push_back({a.guid, a.lid, a.lmc});
   }

@@ -40,6 +40,7 @@ class PlanInputs {
   store::Batch remember_routes(const plan::Desired& plan, const ib::route::Options& options);
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
   const std::optional<plan::RouteMemory>& routes_made() const { return routes_made_; }
+  bool is_stored(const ib::route::LidAssignment& lid) const;
   bool no_lids_stored() const { return stored_->empty(); }
   const ib::route::StoredLids& stored_lids() const { return *stored_; }
   bool lids_are_forgotten() const { return forget_lids_; }

@@ -44,6 +44,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   tables.on_found(*swept, operator_asked);
   silent_switches.clear();  // those of this sweep are in its troubles
   looks_for_routes = !snapshot && (inputs.routes_made() || taking_over);
+  is_stopgap = looks_for_routes && can_bridge(*swept);
   cut_at = kNever;
   ask_for_plan(now, std::move(swept));
 }
@@ -67,6 +68,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   request.fewer_vls = known.fewer_vls;
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
   request.found = std::move(routes_found);
+  if (is_stopgap) request.stopgap_engine = inputs.routes_made()->engine;
   request.balance = balancing;
   found = std::move(swept);
   plan_job.emplace(PlanJob{++plans, std::move(request)});
@@ -99,6 +101,7 @@ void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
 void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept,
                                     ib::Result<plan::Desired> planned) {
   if (!planned) {
+    is_stopgap = false;
     go(Event::PlanDropped);
     log(LogLevel::Error, "plan", planned.error().message);
     for (const Trouble& t : swept->troubles) log_trouble(t);

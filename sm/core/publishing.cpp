@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //
-// What others may know of the subnet: the snapshot of a plan, and what devices hold.
+// What others may know of the subnet: the snapshot of a plan, what devices hold, and after a
+// take-over what clients are answered by before there is a plan that counts.
+#include <algorithm>
+#include <optional>
+
 #include "sm/core/impl.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/plan/kept_rows.h"
+#include "sm/plan/routes.h"
 
 namespace sm::core {
 
@@ -62,6 +67,54 @@ void SubnetManager::Impl::publish_device_state() {
   h->own_sm = mastership.own_info();
   h->other_sms = mastership.others().known();
   device_state = std::move(h);
+}
+
+bool SubnetManager::Impl::can_bridge(const Observed& swept) const {
+  return taking_over && inputs.routes_made() && inputs.routes_made()->vls_used == 1 &&
+         !inputs.sa_state_lost && !options.plan.qos &&
+         std::ranges::any_of(swept.nodes, [](const auto& node) {
+           return node.switch_info && node.switch_info->linear_fdb_top != 0;
+         });
+}
+
+bool SubnetManager::Impl::may_answer_by_stopgap() const {
+  if (desired->routing->engine.empty()) return false;
+  const bool lids_stay = std::ranges::all_of(desired->lids, [&](const ib::route::LidAssignment& a) {
+    const auto& port = seen->port(a.port);
+    return !plan::is_in_use(port) ||
+           (port.get<&ib::wire::PortInfo::lid>() == a.lid &&
+            port.get<&ib::wire::PortInfo::lmc>() == a.lmc && inputs.is_stored(a));
+  });
+  if (!lids_stay) return false;
+  std::optional<std::uint8_t> mtu;
+  const auto& graph = desired->routing->graph;
+  for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const NodeIndex n = graph.node_of(s);
+    for (unsigned p = 1; p <= seen->fabric.node(n).num_ports; ++p) {
+      const auto far = seen->fabric.port(n, p).peer;
+      const auto* port = seen->known_port({n, static_cast<std::uint8_t>(p)});
+      if (!far || !seen->fabric.node(far.node).is_switch() || port == nullptr) continue;
+      const auto here = port->get<&ib::wire::PortInfo::neighbor_mtu>();
+      if (mtu.value_or(here) != here) return false;
+      mtu = here;
+    }
+  }
+  return true;
+}
+
+void SubnetManager::Impl::publish_stopgap() {
+  auto bridge = make_snapshot();
+  auto observed = std::make_shared<Observed>(*seen);
+  // Ports that come up only now are those whose registrations are kept.
+  for (const ib::route::LidAssignment& a : desired->lids) {
+    auto& port = observed->fabric.port(a.port);
+    port.lid = inputs.is_stored(a) ? a.lid : ib::kNoLid;
+    port.lmc = a.lmc;
+  }
+  observed->fabric.reindex();
+  bridge->observed = std::move(observed);
+  effects.stopgap = std::move(bridge);
+  publish_device_state();
 }
 
 }  // namespace sm::core

@@ -34,6 +34,12 @@ void SubnetManager::Impl::note_who_is_unmanaged() {
   inputs.reregister_pending.merge(unmanaged);
 }
 
+void SubnetManager::Impl::note_who_heard() {
+  for (const ib::route::LidAssignment& a : desired->lids)
+    if (desired->ports[seen->port_index(a.port)].reregister && applying->has_answered(a.port))
+      inputs.reregister_pending.erase(a.guid);
+}
+
 void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
   for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
     const auto& node = swept.fabric.node(n);

@@ -61,6 +61,11 @@ void Daemon::publish(const SnapshotPtr& snapshot) {
   sa_->publish(snapshot);
 }
 
+void Daemon::publish_stopgap(const SnapshotPtr& snapshot) {
+  keep_clients(clients_->add(manager_->clients_to_ask()));
+  sa_->publish(snapshot);
+}
+
 void Daemon::tell_dropped_levels(const SnapshotPtr& subnet) {
   auto by_hosts = subnet ? levels_dropped_by_hosts(in_force().sa.server.qos.get(), *subnet)
                          : std::vector<policy::DroppedLevel>{};

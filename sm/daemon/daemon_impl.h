@@ -123,6 +123,7 @@ class Daemon : private core::Carrier {
   void commit(store::Batch batch) override;
   void publish(const DeviceStatePtr& device_state) override;
   void publish(const SnapshotPtr& snapshot) override;
+  void publish_stopgap(const SnapshotPtr& snapshot) override;
   /// Of the configuration in force and of a subnet, which may be null.
   void tell_dropped_levels(const SnapshotPtr& subnet);
   void log(const ib::LogEvent& event) override { log_.write(event); }

@@ -62,6 +62,7 @@ class Planner {
     find_managed();
     assign();
     want_ports();
+    if (!request_.stopgap_engine.empty()) return stopgap();
     want_partitions();
     want_rates();
     want_fdr10();
@@ -70,6 +71,17 @@ class Planner {
     want_sm_sls();
     want_vls(request_, settings(), routes_, keeps_vls_, out_);
     want_switches();
+    want_tables();
+    return std::move(out_);
+  }
+
+  ib::Result<Desired> stopgap() {
+    out_.partitions = options_.partitions;
+    routes_ = stopgap_routes(request_, reroute_, out_);
+    want_sm_sls();
+    want_switches();
+    out_.program_mfts = false;
+    reroute_ = {};  // of an earlier term: the plan that follows is as at a start
     return std::move(out_);
   }
 
@@ -470,6 +482,9 @@ class Planner {
         want.multicast_fdb_cap = info->multicast_fdb_cap;
       out_.switches.push_back(want);
     }
+  }
+
+  void want_tables() {
     gather_blocks(
         out_, want_guids(observed_, out_.node_managed, request_.aliases, request_.alias_blocks));
     static const std::vector<MlidGroup> kNone;

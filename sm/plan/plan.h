@@ -112,6 +112,9 @@ struct PlanRequest {
   /// The operator's files as read again. Taken when all they name is there, or nothing is
   /// programmed yet; else the old ones count on.
   std::shared_ptr<const ib::route::ReadOptions> pending_options;
+  /// Not empty: a plan for answers until it is known what switches hold, which is not programmed.
+  /// Its routes are this engine's, where those need one VL, and else none; they are not proved.
+  std::string stopgap_engine;
   /// For a report: loads of links are counted, and routes that are refused are kept, though
   /// program_lfts says that they are not to be programmed.
   bool for_report{false};

@@ -166,6 +166,7 @@ class Chooser {
     ib::route::Choice choice;
     if (!is_followed(options)) choice = choose(options);
     if (!reroute_.rerouter) return std::nullopt;
+    if (choice.passed && is_held(*request_.found, graph_, choice.routes.lfts)) return choice;
     stay_with_engine(options);
     if (!request_.found->suits(reroute_.rerouter->engine(), options.engine)) return std::nullopt;
     ib::route::Rerouter& rerouter = *reroute_.rerouter;

@@ -59,6 +59,23 @@ class RoutePlanner {
     return {std::move(routed_), std::move(class_mapping_), std::move(mapped_classes_)};
   }
 
+  PlannedRoutes stopgap() && {
+    routed_ = routed_fabric(fabric(), out_.node_managed, out_.lids);
+    const ib::route::Options& options = options_.choice.engine;
+    auto routing = std::make_shared<Routing>(Routing{graph_of(options), {}, {}, {}, {}});
+    routing->lfts =
+        ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
+    if (const auto* engine = ib::route::find_engine(request_.stopgap_engine))
+      if (auto routes = engine->compute({&routed_, &routing->graph, options});
+          routes && routes->virtual_lanes.trivial()) {
+        routing->engine = std::move(routes->engine);
+        routing->lfts = std::move(routes->lfts);
+        routing->virtual_lanes = std::move(routes->virtual_lanes);
+      }
+    out_.routing = std::move(routing);
+    return {std::move(routed_), {}, {}};
+  }
+
  private:
   const Fabric& fabric() const { return observed_.fabric; }
   bool is_switch(NodeIndex n) const { return fabric().node(n).is_switch(); }
@@ -93,16 +110,19 @@ class RoutePlanner {
     return choice;
   }
 
+  ib::fabric::CompactGraph graph_of(const ib::route::Options& options) const {
+    const auto listed = options.no_hosts.guids();
+    std::vector<ib::Guid> no_hosts(listed.begin(), listed.end());
+    std::ranges::copy(ib::discover::special_nodes(*request_.observed),
+                      std::back_inserter(no_hosts));
+    return ib::fabric::CompactGraph(routed_, no_hosts);
+  }
+
   void route() {
     routed_ = routed_fabric(fabric(), out_.node_managed, out_.lids);
     const Fabric& f = routed_;
     ib::route::ChoiceOptions options = choice_for(f);
-    const auto listed = options.engine.no_hosts.guids();
-    std::vector<ib::Guid> no_hosts(listed.begin(), listed.end());
-    std::ranges::copy(ib::discover::special_nodes(*request_.observed),
-                      std::back_inserter(no_hosts));
-    ib::fabric::CompactGraph graph(f, no_hosts);
-    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
+    auto routing = std::make_shared<Routing>(Routing{graph_of(options.engine), {}, {}, {}, {}});
     const Weighable weighable = weighable_between_switches(routing->graph);
     options.vls_max = std::min(options.vls_max, weighable.vls);
     ib::tables::VerifyOptions checks;
@@ -307,6 +327,10 @@ class RoutePlanner {
 PlannedRoutes plan_routes(const PlanRequest& request, const policy::VlSettingsByKind* settings,
                           RerouteState& reroute, Desired& out) {
   return RoutePlanner(request, settings, reroute, out).run();
+}
+
+PlannedRoutes stopgap_routes(const PlanRequest& request, RerouteState& reroute, Desired& out) {
+  return RoutePlanner(request, nullptr, reroute, out).stopgap();
 }
 
 std::uint16_t used_sls(const PlanOptions& options) {

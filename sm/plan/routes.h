@@ -24,6 +24,9 @@ struct PlannedRoutes {
 PlannedRoutes plan_routes(const PlanRequest& request, const policy::VlSettingsByKind* settings,
                           RerouteState& reroute, Desired& out);
 
+/// Likewise those of PlanRequest::stopgap_engine; without an engine where it cannot be used.
+PlannedRoutes stopgap_routes(const PlanRequest& request, RerouteState& reroute, Desired& out);
+
 /// SLs that packets may be asked to have.
 std::uint16_t used_sls(const PlanOptions& options);
 

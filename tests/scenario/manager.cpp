@@ -123,6 +123,10 @@ void Manager::speak_beside(Instant now) {
   while (const auto event = beside_.next_log()) log(*event);
 }
 
+void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot) {
+  sa_->publish(world_.now(), snapshot);
+}
+
 void Manager::publish(const sm::SnapshotPtr& snapshot) {
   sa_->publish(world_.now(), snapshot);
   pass_groups(world_.now());

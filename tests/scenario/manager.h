@@ -64,6 +64,7 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
   void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
   void publish(const sm::DeviceStatePtr& device_state) override { sa_->publish(device_state); }
   void publish(const sm::SnapshotPtr& snapshot) override;
+  void publish_stopgap(const sm::SnapshotPtr& snapshot) override;
   void log(const ib::LogEvent& event) override;
   void on_sm_status(const sm::core::SmStatus& status) override;
   void on_notice(const sm::core::ReceivedNotice& notice) override;

@@ -67,6 +67,8 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   store::Contents& kept() { return kept_; }
   /// Answers what it asks of a store that others write, too.
   std::function<void()> on_recall;
+  /// Is given what answers are made by before there is a snapshot.
+  std::function<void(const SnapshotPtr&)> on_stopgap;
   /// What is as if it had never arrived; empty: nothing.
   std::function<bool(const ib::mad::Packet&)> swallows;
 
@@ -85,6 +87,9 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   void commit(store::Batch batch) override { store::apply(batch, kept_); }
   void recall() override {
     if (on_recall) on_recall();
+  }
+  void publish_stopgap(const SnapshotPtr& snapshot) override {
+    if (on_stopgap) on_stopgap(snapshot);
   }
   ib::Result<void> send(const core::Outgoing& out) override {
     const auto& mad = out.packet.mad;

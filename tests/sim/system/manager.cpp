@@ -77,6 +77,11 @@ void Manager::publish(const sm::SnapshotPtr& snapshot) {
   scenario::Manager::publish(snapshot);
 }
 
+void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot) {
+  keep_clients(clients_.add(sm().clients_to_ask()));
+  scenario::Manager::publish_stopgap(snapshot);
+}
+
 void Manager::commit(sm::store::Batch batch) {
   keep_clients(clients_.add(sm().clients_to_ask()));
   overseer_.on_commit(seat_, batch);

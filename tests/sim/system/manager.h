@@ -55,6 +55,7 @@ class Manager final : public scenario::Manager {
  private:
   void commit(sm::store::Batch batch) override;
   void publish(const sm::SnapshotPtr& snapshot) override;
+  void publish_stopgap(const sm::SnapshotPtr& snapshot) override;
   bool keep(const sm::store::Batch& batch) override;
   bool lets_out(ib::mad::Packet& packet) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;

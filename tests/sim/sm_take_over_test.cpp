@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What a standby does for clients from the moment when it is master, where both share a store: it
+// answers before it has read what switches hold, tells each host once, and asks nobody to register
+// again who need not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/election.h"
+
+namespace sm::test {
+namespace {
+
+using ib::wire::PortInfo;
+
+core::Options sharing() {
+  core::Options options;
+  options.shares_store = true;
+  return options;
+}
+
+class TakeOver : public Election {
+ protected:
+  TakeOver() {
+    world_.model().set_tap(
+        [](void* self, ib::Instant, ib::Lid, ib::Lid, bool, const ib::mad::Packet& packet) {
+          static_cast<TakeOver*>(self)->see(packet);
+        },
+        this);
+    world_.model().set_watch(
+        [](void* self, ib::Instant, PortRef at, const ib::wire::Mad& answer) {
+          if (answer.attribute_id() == attr::kPortInfo) ++static_cast<TakeOver*>(self)->told_[at];
+        },
+        this);
+    host(0).on_recall = [this] { host(0).sm().on_recalled(world_.now(), host(0).kept()); };
+    host(2).on_recall = [this] { host(2).sm().on_recalled(world_.now(), host(0).kept()); };
+    host(2).on_stopgap = [this](const SnapshotPtr& snapshot) {
+      stopgaps_.push_back(snapshot);
+      lfts_read_before_ = lfts_read_;
+    };
+  }
+  void see(const ib::mad::Packet& packet) {
+    count(packet);
+    lfts_read_ +=
+        packet.mad.method() == Method::Get && packet.mad.attribute_id() == attr::kLinearForwarding;
+    if (packet.mad.method() == Method::Set && packet.mad.attribute_id() == attr::kPortInfo)
+      asked_again_ += ib::wire::body<PortInfo>(packet.mad).client_reregister;
+  }
+  /// The master is killed when all is up, the standby has been there for a while.
+  void take_over(const core::Options& options = sharing()) {
+    host(0).start(options);
+    ASSERT_TRUE(settles()) << logs();
+    host(2).kept() = host(0).kept();
+    host(2).start(options);
+    world_.run_for(5s);
+    before_ = lids();
+    host(0).kill();
+    told_.clear();
+    lft_sets_ = mft_sets_ = lfts_read_ = asked_again_ = 0;
+    ASSERT_TRUE(settles()) << logs();
+    EXPECT_TRUE(host(2).is_master());
+    EXPECT_EQ(lids(), before_);
+    EXPECT_EQ(lft_sets_, 0U);
+    EXPECT_EQ(mft_sets_, 0U);
+  }
+  bool knows_every_host(const Snapshot& snapshot) {
+    const auto& f = world_.model().topology();
+    return std::ranges::all_of(hosts_of(f), [&](PortRef p) {
+      const auto at = snapshot.fabric().find_port_guid(f.port(p).guid);
+      return at && snapshot.fabric().port(*at).lid == before_.at(f.port(p).guid);
+    });
+  }
+
+  std::map<PortRef, unsigned> told_;  // by port: Sets of its PortInfo
+  std::vector<SnapshotPtr> stopgaps_;
+  std::map<ib::Guid, ib::Lid> before_;
+  unsigned lfts_read_{0}, lfts_read_before_{0}, asked_again_{0};
+};
+
+TEST_F(TakeOver, ClientsAreAnsweredBeforeItIsReadWhatSwitchesHold) {
+  take_over();
+  ASSERT_EQ(stopgaps_.size(), 1U);
+  EXPECT_EQ(lfts_read_before_, 0U);
+  EXPECT_GT(lfts_read_, 0U) << "and then it was read";
+  EXPECT_TRUE(knows_every_host(*stopgaps_.front()));
+  EXPECT_FALSE(stopgaps_.front()->up);
+  for (const PortRef p : hosts_of(world_.model().topology()))
+    EXPECT_EQ(told_[p], 1U) << "who its subnet manager is, once";
+  // Routes are those that were there.
+  EXPECT_TRUE(host(2).sm().snapshot()->changed_at_start);
+  EXPECT_EQ(host(2).sm().snapshot()->changed_at_start->entries, 0U);
+}
+
+TEST_F(TakeOver, HostsAreAskedToRegisterAgainSinceTheirSubnetManagersLidIsAnother) {
+  take_over();
+  EXPECT_EQ(asked_again_, hosts_of(world_.model().topology()).size());
+  EXPECT_TRUE(host(2).sm().clients_to_ask().empty());
+}
+
+TEST_F(TakeOver, NobodyIsAskedToRegisterAgainWhereTheOperatorWantsNone) {
+  core::Options options = sharing();
+  options.plan.reregister = false;
+  take_over(options);
+  EXPECT_EQ(asked_again_, 0U);
+  for (const PortRef p : hosts_of(world_.model().topology())) EXPECT_EQ(told_[p], 1U);
+}
+
+TEST_F(TakeOver, WithoutWhatIsStoredNobodyIsAnsweredByWhatIsGuessed) {
+  host(2).on_recall = [this] { host(2).sm().on_recalled(world_.now(), std::nullopt); };
+  take_over();
+  EXPECT_TRUE(stopgaps_.empty());
+}
+
+TEST_F(TakeOver, WhereAPortHoldsAnotherLidThanIsStoredNobodyIsAnsweredBeforeItIsSettled) {
+  host(2).on_recall = [this] {
+    store::Contents stored = host(0).kept();
+    stored.lids.back().lid = ib::Lid{77};
+    host(2).sm().on_recalled(world_.now(), stored);
+  };
+  take_over();
+  EXPECT_TRUE(stopgaps_.empty());
+}
+
+TEST_F(TakeOver, WhereLinksBetweenSwitchesDifferInMtuTheWayDecides) {
+  const PortRef one = cables_of_first_leaf().front();
+  ASSERT_TRUE(world_.model().set_trait(world_.now(), one.node, one.port, "mtu_cap", "1024"));
+  take_over();
+  EXPECT_TRUE(stopgaps_.empty());
+}
+
+TEST_F(TakeOver, AHostThatComesUpMeanwhileKeepsItsLid) {
+  host(0).start(sharing());
+  ASSERT_TRUE(settles()) << logs();
+  host(2).kept() = host(0).kept();
+  host(2).start(sharing());
+  world_.run_for(5s);
+  before_ = lids();
+  host(0).stop();
+  ASSERT_TRUE(world_.model().link_down(world_.now(), host(1).at()));
+  ASSERT_TRUE(world_.model().link_up(world_.now(), host(1).at()));
+  world_.run_for(1s);
+  host(0).kill();
+  ASSERT_TRUE(settles()) << logs();
+  ASSERT_EQ(stopgaps_.size(), 1U);
+  EXPECT_TRUE(knows_every_host(*stopgaps_.front())) << "what it registered is kept";
+  EXPECT_EQ(lids(), before_);
+}
+
+}  // namespace
+}  // namespace sm::test
