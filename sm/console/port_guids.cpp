@@ -1,53 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// dump_portguid. Expressions come from any client of the console, so those that can cost more
-// than a few passes over a name are refused: counted repetitions, which the C library writes out,
-// and references to what matched.
+// dump_portguid. Expressions come from any client of the console (libdiag/base/expression.h says
+// which are refused).
 #include <fmt/format.h>
-#include <regex.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 
+#include "libdiag/base/expression.h"
 #include "libdiag/base/text.h"
 #include "sm/console/texts.h"
 
 namespace sm::console {
 namespace {
 
-constexpr std::size_t kExpressionMost = 256;  // bytes
 constexpr std::size_t kExpressionsMost = 32;  // in one command
 
-class Expression {
- public:
-  /// Null: it cannot be used.
-  static std::unique_ptr<Expression> of(const std::string& text) {
-    if (text.size() > kExpressionMost || text.find('{') != std::string::npos) return nullptr;
-    for (std::size_t i = 0; i + 1 < text.size(); ++i)
-      if (text[i] == '\\' && std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0)
-        return nullptr;
-    std::unique_ptr<Expression> made(new Expression);
-    made->is_compiled_ = regcomp(&made->regex_, text.c_str(), REG_NOSUB | REG_EXTENDED) == 0;
-    if (!made->is_compiled_) return nullptr;
-    return made;
-  }
-  ~Expression() {
-    if (is_compiled_) regfree(&regex_);
-  }
-  Expression(const Expression&) = delete;
-  Expression& operator=(const Expression&) = delete;
-  bool matches(const std::string& text) const {
-    return regexec(&regex_, text.c_str(), 0, nullptr, 0) == 0;
-  }
-
- private:
-  Expression() = default;
-  regex_t regex_{};
-  bool is_compiled_{false};
-};
-
 std::string guids_text(const ib::fabric::Fabric& fabric, const plan::PortAliases& aliases,
-                       const std::vector<std::unique_ptr<Expression>>& expressions) {
+                       const std::vector<std::shared_ptr<const ib::Expression>>& expressions) {
   std::vector<ib::Guid> guids;
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
@@ -73,14 +42,14 @@ std::string guids_text(const ib::fabric::Fabric& fabric, const plan::PortAliases
 Outcome dump_port_guids(const View& view, Words words) {
   std::string said;
   std::optional<std::string> file;
-  std::vector<std::unique_ptr<Expression>> expressions;
+  std::vector<std::shared_ptr<const ib::Expression>> expressions;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "file") {
       if (++i < words.size())
         file = words[i];
       else
         said += "No file name passed\n";
-    } else if (auto expression = Expression::of(words[i]);
+    } else if (auto expression = ib::Expression::of(words[i]);
                expression && expressions.size() < kExpressionsMost) {
       expressions.push_back(std::move(expression));
     } else {

@@ -12,6 +12,7 @@
 #include "sm/device/end_port_facts.h"
 #include "sm/policy/partition_file.h"
 #include "sm/policy/partition_policy.h"
+#include "sm/policy/port_group_file.h"
 #include "sm/policy/rate_file.h"
 
 namespace sm::daemon {
@@ -46,12 +47,24 @@ class Against {
   void groups(const std::string& path) {
     const auto text = read(path);
     if (!text) return;
+    if (policy::has_group_rules(*text)) return group_rules(path, *text);
     for (const auto& group : policy::read_qos_file(*text, path).groups) {
       // Members of partitions are whom the partition file says.
       if (group.self || !group.partitions.empty() || !group.p_keys.empty()) continue;
       if (!std::ranges::any_of(ports_, [&](const auto& port) { return names_port(group, port); }))
         warn(path, group.place, "port group '" + group.name + "' names no port of the topology");
     }
+  }
+
+  void group_rules(const std::string& path, std::string_view text) {
+    const auto groups = policy::read_port_group_file(text, path).groups;
+    std::vector<ib::fabric::GroupedNode> nodes;
+    for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n)
+      nodes.push_back(grouped_node(fabric_, n));
+    for (const auto& group : groups.defined())
+      if (std::ranges::none_of(
+              nodes, [&](const auto& node) { return groups.ports_of(group.name, node).any(); }))
+        warn(path, group.place, "port group '" + group.name + "' names no port of the topology");
   }
 
   void rates(const std::string& path) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/qos_options.h"
 
+#include "sm/policy/port_group_file.h"
+
 namespace sm::daemon {
 
 ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions,
@@ -25,10 +27,11 @@ ib::Result<std::vector<policy::PortGroup>> read_port_groups(const PolicyFile& ki
   using Groups = ib::Result<std::vector<policy::PortGroup>>;
   if (file.empty()) return {};
   return files.read(kind, file, [](const std::string& text, const std::string& name) -> Groups {
-    auto read = policy::read_qos_file(text, name);
-    if (ib::has_errors(read.diagnostics))
-      return refused("the port groups of " + name, text, read.diagnostics);
-    return std::move(read.groups);
+    std::vector<ib::Diagnostic> diagnostics;
+    auto read = policy::read_any_port_groups(text, name, diagnostics);
+    if (ib::has_errors(diagnostics))
+      return refused("the port groups of " + name, text, diagnostics);
+    return read;
   });
 }
 

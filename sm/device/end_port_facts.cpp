@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/device/end_port_facts.h"
 
+#include "libdiag/fabric/aggregation_node.h"
+
 namespace sm {
 namespace {
 
@@ -30,6 +32,7 @@ policy::EndPortFacts end_port_facts(const ib::fabric::Fabric& fabric, ib::fabric
   facts.node = node.guid;
   facts.port = port.port;
   facts.is_sm = is_sm;
+  facts.aggregates = is_aggregation_node(node);
   return facts;
 }
 

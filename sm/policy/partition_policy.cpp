@@ -9,8 +9,28 @@
 #include "sm/policy/words.h"
 
 namespace sm::policy {
+namespace {
+
+/// What of its node is known of an end port.
+ib::fabric::GroupedNode grouped(const EndPortFacts& port) {
+  using ib::wire::NodeType;
+  ib::fabric::GroupedNode node;
+  node.type = port.kind == EndPortKind::Switch   ? NodeType::Switch
+              : port.kind == EndPortKind::Router ? NodeType::Router
+                                                 : NodeType::ChannelAdapter;
+  node.guid = port.node;
+  node.description = port.node_description;
+  node.aggregates = port.aggregates;
+  node.ports.set(port.port);
+  node.end_ports.emplace_back(port.guid, port.port);
+  return node;
+}
+
+}  // namespace
 
 bool names_port(const PortGroup& group, const EndPortFacts& port, const NamedNodes* nodes) {
+  if (group.rules != nullptr)
+    return group.rules->ports_of(group.name, grouped(port)).test(port.port);
   if (contains(group.guids, port.guid.value) || (group.self && port.is_sm)) return true;
   const bool kind =
       (group.cas && (port.kind == EndPortKind::Ca || port.kind == EndPortKind::Virtual)) ||

@@ -83,6 +83,7 @@ struct EndPortFacts {
   bool is_sm{false};
   std::string_view map_name{};  // of the node name map; empty: none
   ib::Guid node{};
+  bool aggregates{false};  // of an aggregation node
 };
 /// Files may name a node by its NodeDescription, and by what the node name map calls it.
 inline bool is_called(const EndPortFacts& port, std::string_view node_name) {

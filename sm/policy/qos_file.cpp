@@ -8,6 +8,7 @@
 #include <span>
 
 #include "libdiag/base/text.h"
+#include "sm/policy/blocks.h"
 #include "sm/policy/text_line.h"
 #include "sm/policy/ulp_rules.h"
 #include "sm/policy/words.h"
@@ -20,15 +21,6 @@ constexpr std::uint64_t kPKeyMax = 0xFFFF, kPKeyBase = 0x7FFF, kQosClassMax = 0x
 constexpr std::uint64_t kPortMax = 254;
 
 // ---- the fields of each kind of block, a row each
-
-constexpr std::string_view kUse = "use";  // its value is free text
-
-template <class Block>
-struct Field {
-  std::string_view key;
-  bool repeats;
-  void (*read)(Problems&, const Piece& value, Block&);
-};
 
 void read_names(const Piece& value, std::vector<std::string>& out) {
   for (const Piece& item : value.list())
@@ -225,43 +217,10 @@ class Reader {
       each_line(
           block, line.place,
           [&](const Piece& field_line) {
-            read_field(field_line, std::span<const Field<Block>>(fields), seen, made);
+            read_field(problems_, field_line, std::span<const Field<Block>>(fields), seen, made);
           },
           section);
     });
-  }
-
-  template <class Block>
-  void read_field(const Piece& line, std::span<const Field<Block>> fields,
-                  std::span<std::uint32_t> seen, Block& block) {
-    auto [key, value] = line.cut(':');
-    if (!value) key = key.part(0, key.text.find_first_of(" \t="));
-    const auto row = std::ranges::find_if(
-        fields, [&](const Field<Block>& f) { return equal_words(f.key, key.text); });
-    if (row == fields.end()) {
-      std::vector<std::string_view> known;
-      for (const auto& f : fields) known.push_back(f.key);
-      problems_.error(
-          key.place,
-          fmt::format("unknown word '{}'; here are {}{}", ib::printable(key.text.substr(0, 40)),
-                      fmt::join(known, ", "), did_you_mean(key.text, known)));
-      return;
-    }
-    if (!value || value->text.empty()) {
-      problems_.error(key.place, fmt::format("expected ':' and a value after '{}'", row->key));
-      return;
-    }
-    if (row->key != kUse && has_open_quote(value->text)) {
-      problems_.error(value->place, "a quote in this value is not closed");
-      return;
-    }
-    std::uint32_t& first = seen[static_cast<std::size_t>(row - fields.begin())];
-    if (first != 0 && !row->repeats) {
-      problems_.error(key.place, fmt::format("duplicate '{}' (first in line {})", row->key, first));
-      return;
-    }
-    first = line.place.line;
-    row->read(problems_, *value, block);
   }
 
   void read_ulp(const Piece& line) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "libdiag/base/diagnostic.h"
 #include "libdiag/base/ids.h"
+#include "libdiag/fabric/port_groups.h"
 #include "sm/policy/interval.h"
 
 namespace sm::policy {
@@ -23,7 +25,8 @@ struct NamedPort {
   friend bool operator==(const NamedPort&, const NamedPort&) = default;
 };
 
-/// Ports are in a group when any of its lines names them.
+/// Ports are in a group when any of its lines names them; or by the rules of its name, where it is
+/// of a file with such (port_group_file.h).
 struct PortGroup {
   std::string name, use;
   Intervals<std::uint64_t> guids;
@@ -32,6 +35,7 @@ struct PortGroup {
   Intervals<std::uint16_t> p_keys;      // ... with these P_Keys, without the membership bit
   bool cas{false}, switches{false}, routers{false}, self{false};
   ib::TextPlace place;
+  std::shared_ptr<const ib::fabric::PortGroups> rules{};
 };
 
 /// Bounds of the paths that get the level. Codes as in PathRecord (IBA 15.2.5.16).

@@ -46,7 +46,7 @@ ALLOWED = {
     "tools": LIBDIAG + ["tools/common"],
     "agent": LIBDIAG,
     "sm/store": BASE + ["libdiag/wire", "libdiag/mad"],
-    "sm/policy": BASE + ["libdiag/wire"],
+    "sm/policy": FABRIC,
     "sm/config": LIBDIAG + ["sm/policy", "sm/plan"],
     "sm/control": BASE,
     "sm/device": LIBDIAG + ["sm/policy"],

@@ -406,6 +406,26 @@ TEST_F(OptionsFile, AFileOfPortGroupsNeedsNoLevel) {
   EXPECT_EQ(options.partitions.policy->port_groups.size(), 1U);
 }
 
+TEST_F(OptionsFile, APolicyOfPortGroupsByRulesIsForPartitions) {
+  const std::string groups = write("groups",
+                                   "port-group\nname: g\nport-regexp: ^node\nend-port-group\n"
+                                   "port-group\nname: h\nunion-rule: g, ALL_ANS\n"
+                                   "end-port-group\n");
+  const std::string partitions = write("p", "red=0x1 : h, ALL_ANS=full ;\n");
+  const std::string conf = write("conf", ("pgrp_policy_file " + groups + "\n").c_str());
+  const auto options =
+      std::get<DaemonOptions>(read({"-F", conf.c_str(), "-P", partitions.c_str()}));
+  std::vector<policy::EndPortFacts> ports(2);
+  ports[0].guid = ib::Guid{5}, ports[0].node_description = "node1 HCA-1", ports[0].port = 1;
+  ports[1].guid = ib::Guid{6}, ports[1].node_description = "gate1 HCA-1", ports[1].port = 1;
+  const auto keys = options.partitions.policy->keys_of(ports);
+  EXPECT_EQ(keys[0].size(), 2U);
+  EXPECT_EQ(keys[1].size(), 1U);
+  write("groups", "port-group\nname: g\nport-regexp: (\nend-port-group\n");
+  EXPECT_EQ(refusal({"-F", conf.c_str(), "-P", partitions.c_str()}),
+            "ibsm: cannot use the port groups of " + groups);
+}
+
 TEST_F(OptionsFile, AnSlOfAPartitionCountsWithQosAndThatItDoesNotIsSaid) {
   const std::string file = write("partitions", "red=0x1, ipoib, sl=3 : ALL=full ;\n");
   const auto sl_of = [](const DaemonOptions& options) {
