@@ -10,13 +10,12 @@
 
 #include "libdiag/base/text.h"
 #include "sm/policy/text_line.h"
-#include "sm/policy/words.h"
 
 namespace sm::policy {
 namespace {
 
 using Settings = AdaptiveSettings;
-constexpr std::size_t kDiagnosticsMax = 200, kShownMax = 40;
+constexpr std::size_t kDiagnosticsMax = 200;
 constexpr std::string_view kSwitch = "SWITCH";
 constexpr std::uint64_t kNumberMax = 0xFFFFFFFF, kErrorsMax = 0xFFFF;
 
@@ -219,12 +218,7 @@ class Parser {
   void say_unknown(const Piece& key) {
     std::vector<std::string_view> known{kSwitch};
     for (const Option& row : kTable) known.push_back(row.key);
-    const std::string hint = did_you_mean(key.text, known);
-    const std::string quoted = "'" + ib::printable(key.text.substr(0, kShownMax)) + "'";
-    if (hint.empty())
-      problems_.warning(key.place, "no option is called " + quoted + "; ignored");
-    else
-      problems_.error(key.place, "no option is called " + quoted + hint);
+    problems_.unknown_option(key, known);
   }
 
   const std::string& file_;

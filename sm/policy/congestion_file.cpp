@@ -149,12 +149,7 @@ class Parser {
   void say_unknown(const Piece& key) {
     std::vector<std::string_view> known{kEnable, kTable};
     for (const NumberKey& row : kNumbers) known.push_back(row.key);
-    const std::string hint = did_you_mean(key.text, known);
-    const std::string quoted = "'" + ib::printable(key.text.substr(0, kShownMax)) + "'";
-    if (hint.empty())
-      problems_.warning(key.place, "no option is called " + quoted + "; ignored");
-    else
-      problems_.error(key.place, "no option is called " + quoted + hint);
+    problems_.unknown_option(key, known);
   }
 
   static constexpr std::size_t kShownMax = 40;

@@ -6,6 +6,7 @@
 #include "libdiag/base/ids.h"
 #include "libdiag/base/text.h"
 #include "sm/policy/quotes.h"
+#include "sm/policy/words.h"
 
 namespace sm::policy {
 namespace {
@@ -123,6 +124,14 @@ void Problems::warning(ib::TextPlace place, std::string message) {
 void Problems::expected(std::string_view what, const Piece& got) {
   error(got.place,
         fmt::format("expected {}, got {}", what, got.text.empty() ? "nothing" : quoted(got.text)));
+}
+
+void Problems::unknown_option(const Piece& key, std::span<const std::string_view> known) {
+  const std::string hint = did_you_mean(key.text, known), name = quoted(key.text);
+  if (hint.empty())
+    warning(key.place, "no option is called " + name + "; ignored");
+  else
+    error(key.place, "no option is called " + name + hint);
 }
 
 std::optional<std::uint64_t> Problems::number(const Piece& piece, std::string_view what,

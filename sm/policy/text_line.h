@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ class Problems {
   void warning(ib::TextPlace place, std::string message);
   /// "expected WHAT, got 'TEXT'".
   void expected(std::string_view what, const Piece& got);
+  /// No option is called so: an error where one of `known` may be meant, else a warning, since it
+  /// may belong to another version.
+  void unknown_option(const Piece& key, std::span<const std::string_view> known);
 
   /// A number from `min` to `max`, decimal or 0x hex; `what` names it in an error ("an SL").
   std::optional<std::uint64_t> number(const Piece& piece, std::string_view what, std::uint64_t min,
