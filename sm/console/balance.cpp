@@ -145,10 +145,7 @@ std::vector<SwitchIndex> switches_of(const ib::fabric::CompactGraph& graph, Word
     return {};
   }
   auto one = one_switch(graph, guid);
-  if (one.empty()) {
-    wrong.emplace(Outcome{fmt::format("{} not found\n", what)});
-    wrong->is_usage = true;
-  }
+  if (one.empty()) wrong = failed(ib::cli::kExitFound, fmt::format("{} not found\n", what));
   return one;
 }
 
@@ -158,7 +155,7 @@ bool is_routed(const View& view) { return view.snapshot && view.snapshot->routin
 
 Outcome switch_balance(const View& view, Words words) {
   const bool is_verbose = !words.empty() && words.front() == "verbose";
-  if (!is_routed(view)) return {kNotReady};
+  if (!is_routed(view)) return not_ready();
   std::optional<Outcome> wrong;
   const auto switches =
       switches_of(view.snapshot->routing->graph, words.subspan(is_verbose ? 1 : 0), wrong, "guid",
@@ -170,7 +167,7 @@ Outcome switch_balance(const View& view, Words words) {
 }
 
 Outcome lid_balance(const View& view, Words words) {
-  if (!is_routed(view)) return {kNotReady};
+  if (!is_routed(view)) return not_ready();
   std::optional<Outcome> wrong;
   const auto switches =
       switches_of(view.snapshot->routing->graph, words, wrong, "switchguid", "lidbalance");

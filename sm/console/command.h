@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "libdiag/cli/exit_status.h"
 #include "sm/control/protocol.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/device/snapshot.h"
@@ -78,9 +79,11 @@ using Order = std::variant<SetLogFlags, SetLogFlush, SetPriority, SweepNow, SetS
 struct Outcome {
   std::string text;
   std::optional<Order> order{};
-  bool is_usage{false};  // not understood: the text says what is wrong
-  bool ends{false};      // quit
-  bool loops{false};     // the same again after each pause
+  /// That of `ibsm ctl console`: kExitUsage: not understood; kExitFound: what is named is not
+  /// there; kExitCannotRun: it cannot be done now.
+  int status{ib::cli::kExitGood};
+  bool ends{false};   // quit
+  bool loops{false};  // the same again after each pause
 };
 
 using Words = std::span<const std::string>;

@@ -26,10 +26,8 @@ const Command* find(std::string_view name) {
 }
 
 Outcome not_found(std::string_view name) {
-  Outcome outcome{
-      fmt::format("{} : Command not found\n\n{}", ib::printable(name), list_of_commands())};
-  outcome.is_usage = true;
-  return outcome;
+  return failed(ib::cli::kExitUsage, fmt::format("{} : Command not found\n\n{}",
+                                                 ib::printable(name), list_of_commands()));
 }
 
 Outcome help(const View&, Words words) {
@@ -198,11 +196,20 @@ constexpr std::array kCommands = {
 
 std::span<const Command> commands() { return kCommands; }
 
+Outcome failed(int status, std::string text) {
+  Outcome outcome{std::move(text)};
+  outcome.status = status;
+  return outcome;
+}
+
 Outcome usage(std::string_view what, std::string_view command) {
   const Command* row = find(command);
-  Outcome outcome{fmt::format("{}\n{}\n{}", what, row->syntax, row->detail)};
-  outcome.is_usage = true;
-  return outcome;
+  return failed(ib::cli::kExitUsage, fmt::format("{}\n{}\n{}", what, row->syntax, row->detail));
+}
+
+Outcome not_ready(std::string before) {
+  return failed(ib::cli::kExitCannotRun,
+                std::move(before) + "Subnet is not ready yet. Try again later\n");
 }
 
 std::vector<std::string> words_of(std::string_view line) {

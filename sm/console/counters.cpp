@@ -45,10 +45,10 @@ Outcome sweep_time(const View&, Words words) {
   constexpr std::uint64_t kMost = 65535;
   std::uint64_t seconds = 0;
   if (words.empty() || !ib::parse_number(words.front(), kMost, seconds) || seconds == 0) {
-    Outcome outcome{fmt::format(
-        "sweep_time requires a time period from 1 to {} (in seconds) to be specified\n", kMost)};
-    outcome.is_usage = true;
-    return outcome;
+    return failed(
+        ib::cli::kExitUsage,
+        fmt::format("sweep_time requires a time period from 1 to {} (in seconds) to be specified\n",
+                    kMost));
   }
   return {"", SetCounters{.sweep_time_s = static_cast<std::uint16_t>(seconds)}};
 }
@@ -64,8 +64,13 @@ bool is_known(const View& view, const std::string& node) {
     return r.second.node_name == node || (is_guid && r.second.node_guid == guid);
   });
 }
-std::string not_found(const std::string& node) {
-  return fmt::format("Node {} not found...\n", ib::printable(node));
+/// opensm writes a GUID as a number.
+Outcome not_found(const std::string& node, std::string before = {}) {
+  ib::Guid guid;
+  const std::string name =
+      ib::parse_guid(node, guid) ? fmt::format("0x{:x}", guid.value) : ib::printable(node);
+  return failed(ib::cli::kExitFound,
+                std::move(before) + fmt::format("Node {} not found...\n", name));
 }
 
 /// NODE[:PORT]
@@ -76,15 +81,15 @@ Outcome print_counters(const View& view, Words words) {
   const std::size_t colon = which.rfind(':');
   std::uint64_t port = 0;
   if (colon == std::string::npos || !ib::parse_number(which.substr(colon + 1), UINT8_MAX, port))
-    return {not_found(which)};
+    return not_found(which);
   const std::string node = which.substr(0, colon);
-  if (!is_known(view, node)) return {not_found(node)};
+  if (!is_known(view, node)) return not_found(node);
   return ask({"list", node, which.substr(colon + 1)});
 }
 
 Outcome print_errors(const View& view, Words words) {
   const std::string which = joined(words);
-  if (!which.empty() && !is_known(view, which)) return {not_found(which)};
+  if (!which.empty() && !is_known(view, which)) return not_found(which);
   return ask(
       which.empty() ? std::vector<std::string>{"list"} : std::vector<std::string>{"list", which},
       {{"errors", "TRUE"}});
@@ -119,12 +124,14 @@ Outcome dump_redirections(const View& view, Words words) {
         r.node_guid.value, r.enhanced_port0, ib::printable(r.node_name), r.port, r.from.value,
         r.to.value, r.p_key.value, r.qpn, r.p_key_index);
   }
-  if (!is_there) text += not_found(node);
+  if (!is_there) return not_found(node, std::move(text));
   return {std::move(text)};
 }
 
 Outcome clear_redirections(const View& view, Words words) {
-  return {not_followed(view), ForgetRedirections{joined(words)}};
+  std::string node = joined(words);
+  if (!node.empty() && !is_known(view, node)) return not_found(node, not_followed(view));
+  return {not_followed(view), ForgetRedirections{std::move(node)}};
 }
 
 std::string state_text(const View& view) {
@@ -177,12 +184,14 @@ Outcome counters(const View& view, Words words) {
   if (words.empty()) return {state_text(view)};
   const auto* const verb = std::ranges::find(kVerbs, words.front(), &Verb::name);
   if (verb == kVerbs.end()) {
-    Outcome outcome{fmt::format("\"{}\" option not found\n", ib::printable(words.front()))};
-    outcome.is_usage = true;
-    return outcome;
+    return failed(ib::cli::kExitUsage,
+                  fmt::format("\"{}\" option not found\n", ib::printable(words.front())));
   }
-  if (view.performance == nullptr)
-    return {"the performance manager was not started: start ibsm with --perfmgr (perfmgr TRUE)\n"};
+  if (view.performance == nullptr) {
+    return failed(
+        ib::cli::kExitCannotRun,
+        "the performance manager was not started: start ibsm with --perfmgr (perfmgr TRUE)\n");
+  }
   return verb->run(view, words.subspan(1));
 }
 

@@ -58,20 +58,17 @@ Outcome dump_port_guids(const View& view, Words words) {
     }
   }
   if (expressions.empty()) {
-    Outcome outcome{said + "No valid expression provided. Aborting\n"};
-    outcome.is_usage = true;
-    return outcome;
+    return failed(ib::cli::kExitUsage, said + "No valid expression provided. Aborting\n");
   }
-  if (!view.snapshot) return {said + kNotReady};
+  if (!view.snapshot) return not_ready(std::move(said));
   std::string guids = guids_text(view.snapshot->fabric(), view.aliases, expressions);
   if (!file) return {said + guids};
   const bool is_a_name = file->find('/') == std::string::npos && *file != "." && *file != "..";
   if (!view.is_trusted && !is_a_name) {
-    Outcome outcome{said + fmt::format("Could not open file {}: on a socket, a name without a "
-                                       "folder is expected\n",
-                                       ib::printable(*file))};
-    outcome.is_usage = true;
-    return outcome;
+    return failed(ib::cli::kExitUsage,
+                  said + fmt::format("Could not open file {}: on a socket, a name without a "
+                                     "folder is expected\n",
+                                     ib::printable(*file)));
   }
   return {std::move(said), WriteFile{*std::move(file), std::move(guids)}};
 }

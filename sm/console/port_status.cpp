@@ -170,7 +170,7 @@ Outcome port_status(const View& view, Words words) {
     if (row == kTypes.end()) return usage("Node type not understood", "portstatus");
     only = row->type;
   }
-  if (!view.snapshot) return {kNotReady};
+  if (!view.snapshot) return not_ready();
   const ib::Instant began = view.clock();
   const Figures figures = figures_of(*view.snapshot->observed, only);
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(view.clock() - began);
@@ -183,16 +183,15 @@ Outcome port_status(const View& view, Words words) {
 
 Outcome query_lid(const View& view, Words words) {
   if (words.empty()) return usage("no LID specified", "querylid");
-  Outcome invalid = [&] {
-    Outcome outcome{fmt::format("Invalid lid {}\n", ib::printable(words.front()))};
-    outcome.is_usage = true;
-    return outcome;
-  }();
+  const auto invalid = [&](int status) {
+    return failed(status, fmt::format("Invalid lid {}\n", ib::printable(words.front())));
+  };
   ib::Lid lid;
-  if (!ib::parse_lid(words.front(), lid) || !view.snapshot) return invalid;
+  if (!ib::parse_lid(words.front(), lid)) return invalid(ib::cli::kExitUsage);
+  if (!view.snapshot) return invalid(ib::cli::kExitCannotRun);
   const auto& observed = *view.snapshot->observed;
   const auto port = observed.fabric.find_lid(lid);
-  if (!port) return invalid;
+  if (!port) return invalid(ib::cli::kExitFound);
   const auto& node = observed.fabric.node(port->node);
   std::string text = fmt::format(
       "Query results for LID {}\n"

@@ -9,13 +9,15 @@
 
 namespace sm::console {
 
+/// Text and status of a command that was not done.
+Outcome failed(int status, std::string text);
 /// `what` is wrong, and how the command is written.
 Outcome usage(std::string_view what, std::string_view command);
 /// "0x0002c90200400000 (leaf-001)": a node, with `before_name` between the two.
 std::string node_text(const ib::fabric::Fabric& fabric, ib::fabric::NodeIndex node,
                       std::string_view before_name = " ");
-/// What commands that need a swept subnet say before there is one.
-inline constexpr const char* kNotReady = "Subnet is not ready yet. Try again later\n";
+/// What commands that need a swept subnet say before there is one, behind `before`.
+Outcome not_ready(std::string before = {});
 
 Outcome status(const View& view, Words words);
 Outcome port_status(const View& view, Words words);

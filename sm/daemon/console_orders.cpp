@@ -46,6 +46,7 @@ View view_of(const ConsoleWorld& world, bool is_trusted) {
 struct Carrying {
   const ConsoleWorld& world;
   ib::Instant now;
+  int& status;
 
   std::string operator()(const SetLogFlags& order) const {
     world.log.set_flags(order.flags);
@@ -77,8 +78,9 @@ struct Carrying {
     const auto written = is_a_name ? write_console_file(world.dump_folder, order.path, order.text)
                                    : write_file_anywhere(world.state_dir, order.path, order.text);
     if (!written)
-      return fmt::format("Could not open file {}: {}\n", ib::printable(order.path),
-                         ib::printable(written.error().message));
+      return failed(fmt::format("Could not open file {}: {}\n", ib::printable(order.path),
+                                ib::printable(written.error().message)),
+                    ib::cli::status_of(written.error()));
     return {};
   }
   std::string operator()(const SetCounters& order) const {
@@ -97,7 +99,16 @@ struct Carrying {
     world.performance->forget_redirections(order.node);
     return {};
   }
-  std::string operator()(const control::Request& order) const { return world.ask(order).text; }
+  std::string operator()(const control::Request& order) const {
+    control::Answer answer = world.ask(order);
+    return failed(std::move(answer.text), answer.status);
+  }
+
+ private:
+  std::string failed(std::string text, int why) const {
+    status = why;
+    return text;
+  }
 };
 
 }  // namespace
@@ -108,7 +119,7 @@ Outcome run_console(const ConsoleWorld& world, Words words, bool is_trusted) {
   if (!std::holds_alternative<control::Request>(*outcome.order))
     world.log.write(
         {ib::LogLevel::Info, "console", ib::printable(fmt::format("{}", fmt::join(words, " ")))});
-  outcome.text += std::visit(Carrying{world, ib::monotonic_now()}, *outcome.order);
+  outcome.text += std::visit(Carrying{world, ib::monotonic_now(), outcome.status}, *outcome.order);
   outcome.order.reset();
   return outcome;
 }
@@ -118,7 +129,7 @@ control::Answer console_verb(const ConsoleWorld& world, const control::Request& 
   if (outcome.loops)
     return {ib::cli::kExitUsage,
             "there is no loop here: `watch ibsm ctl console status` has the same\n"};
-  return {outcome.is_usage ? ib::cli::kExitUsage : 0, std::move(outcome.text)};
+  return {outcome.status, std::move(outcome.text)};
 }
 
 }  // namespace sm::daemon

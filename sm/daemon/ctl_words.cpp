@@ -47,7 +47,7 @@ constexpr const char* kExplainFooter =
 
 constexpr const char* kConsoleFooter =
     "  help      the commands: those of opensm's console\n\n"
-    "Exit status: 0 done, 2 usage, 4 no ibsm.";
+    "Exit status: 0 done, 1 there is no such node or LID, 2 usage, 4 no ibsm, or it could not.";
 
 /// What the daemon says of a request that it does not fulfil.
 ib::Error error_of(const control::Answer& answer) {

@@ -26,7 +26,7 @@ TYPED = ("status", "portstatus", "portstatus ca", "portstatus switch", "portstat
 
 TYPED_TO_PERFMGR = ("perfmgr", "pm sweep_time 7", "pm nonsense", "pm set_rm_nodes", "pm clear_rm_nodes", "pm",
                     "pm set_query_cpi", "pm clear_query_cpi", "pm clear_inactive", "pm pe NOBODY", "pm pc NOBODY",
-                    "pm pc NOBODY:3", "pm dump_redir", "pm clear_redir", "pm disable", "pm", "pm enable", "reroute")
+                    "pm pc NOBODY:3", "pm pc 0xDEAD", "pm pc 0xDEAD:1", "pm pe 0xdead", "pm clear_redir 0xdead", "pm dump_redir", "pm clear_redir", "pm disable", "pm", "pm enable", "reroute")
 
 ONLY_OURS = ("pause", "resume", "rewrite")
 
@@ -222,6 +222,10 @@ class Ctl(unittest.TestCase):
             self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
             self.assertIn("nonsense : Command not found", wrong.stderr)
             self.assertEqual(f.ibsm_ctl("console", "status", "loop").returncode, 2)
+            for words, status, said in ((("querylid", "999"), 1, "Invalid lid 999\n"), (("switchbalance", "0x1"), 1, "guid not found\n")):
+                missing = f.ibsm_ctl("console", *words)
+                self.assertEqual((missing.returncode, missing.stdout), (status, said), words)
+            self.assertEqual(f.ibsm_ctl("console", "pm", "sweep").returncode, 4, "there is no performance manager")
             file = f.directory / "guids"
             self.assertEqual(f.ibsm_ctl("console", "dump_portguid", "file", file, ".*").returncode, 0)
             self.assertEqual(len(file.read_text().splitlines()), 44)

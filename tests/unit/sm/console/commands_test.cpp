@@ -45,7 +45,7 @@ TEST_F(ConsoleCommands, HelpListsAllAndSaysMoreOfOne) {
 TEST_F(ConsoleCommands, WhatIsNoCommandIsSaidWithTheList) {
   for (const char* line : {"nonsense", "help nonsense", "HELP"}) {
     const auto outcome = said(view, line);
-    EXPECT_TRUE(outcome.is_usage) << line;
+    EXPECT_EQ(outcome.status, ib::cli::kExitUsage) << line;
     EXPECT_THAT(outcome.text,
                 HasSubstr(" : Command not found\n\nSupported commands and syntax:\n"));
   }
@@ -184,7 +184,7 @@ TEST_F(ConsoleCommands, StatusLoops) {
   EXPECT_TRUE(outcome.loops);
   EXPECT_THAT(outcome.text, StartsWith("Looping on status command...\n   OpenSM Version"));
   EXPECT_FALSE(said(view, "status").loops);
-  EXPECT_TRUE(said(view, "status forever").is_usage);
+  EXPECT_EQ(said(view, "status forever").status, ib::cli::kExitUsage);
 }
 
 TEST_F(ConsoleCommands, PortGuidsOfNodesWhoseDescriptionMatches) {
@@ -215,7 +215,7 @@ TEST_F(ConsoleCommands, ExpressionsThatCannotBeOrCostTooMuchAreSkipped) {
                            "dump_portguid (a)\\1", "dump_portguid"}) {
     const auto outcome = said(view, line);
     EXPECT_THAT(outcome.text, HasSubstr("No valid expression provided. Aborting\n")) << line;
-    EXPECT_TRUE(outcome.is_usage);
+    EXPECT_EQ(outcome.status, ib::cli::kExitUsage);
   }
   EXPECT_THAT(said(view, "dump_portguid ( ^leaf").text,
               StartsWith("Cannot parse regular expression '('. Skipping\n0x"));

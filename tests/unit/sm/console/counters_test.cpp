@@ -79,24 +79,33 @@ TEST_F(ConsoleCounters, WhatTheControlSocketDoesTooIsAskedThere) {
 }
 
 TEST_F(ConsoleCounters, ANodeThatNobodyKnowsIsSaid) {
-  for (const char* line : {"pm pc NOBODY", "pm pe NOBODY", "pm print_errors NOBODY"})
-    EXPECT_EQ(said(view, line).text, "Node NOBODY not found...\n") << line;
-  EXPECT_EQ(said(view, "pm pc NOBODY:3").text, "Node NOBODY not found...\n");
+  for (const char* line :
+       {"pm pc NOBODY", "pm pe NOBODY", "pm print_errors NOBODY", "pm pc NOBODY:3"}) {
+    const auto outcome = said(view, line);
+    EXPECT_EQ(outcome.text, "Node NOBODY not found...\n") << line;
+    EXPECT_EQ(outcome.status, ib::cli::kExitFound) << line;
+    EXPECT_FALSE(outcome.order) << line;
+  }
+  EXPECT_EQ(said(view, "pm pc 0xDEAD").text, "Node 0xdead not found...\n");
 }
 
 TEST_F(ConsoleCounters, Redirections) {
   EXPECT_EQ(said(view, "pm dump_redir").text, "\nRedirection Table\n-----------------\n");
-  EXPECT_THAT(said(view, "pm dump_redir nobody").text, HasSubstr("Node nobody not found...\n"));
+  const auto unknown = said(view, "pm dump_redir nobody");
+  EXPECT_THAT(unknown.text, HasSubstr("Node nobody not found...\n"));
+  EXPECT_EQ(unknown.status, ib::cli::kExitFound);
+  EXPECT_EQ(said(view, "pm clear_redir nobody").text, "Node nobody not found...\n");
 }
 
 TEST_F(ConsoleCounters, WhatItCannotDo) {
   const auto unknown = said(view, "pm nonsense");
-  EXPECT_TRUE(unknown.is_usage);
+  EXPECT_EQ(unknown.status, ib::cli::kExitUsage);
   EXPECT_EQ(unknown.text, "\"nonsense\" option not found\n");
   view.performance = nullptr;
   EXPECT_THAT(said(view, "pm").text, HasSubstr("state                        : Disabled\n"));
   const auto none = said(view, "pm enable");
   EXPECT_THAT(none.text, HasSubstr("start ibsm with --perfmgr"));
+  EXPECT_EQ(none.status, ib::cli::kExitCannotRun);
   EXPECT_FALSE(none.order);
 }
 

@@ -58,7 +58,7 @@ TEST_F(ConsolePorts, OfOneTypeOfNode) {
   EXPECT_EQ(said(view, "portstatus router").text,
             "\"Router\" port status:\n   0 port(s) scanned on 0 nodes in 0 us\n\n");
   const auto wrong = said(view, "portstatus spine");
-  EXPECT_TRUE(wrong.is_usage);
+  EXPECT_EQ(wrong.status, ib::cli::kExitUsage);
   EXPECT_THAT(wrong.text, StartsWith("Node type not understood\nportstatus [ca|switch|router]\n"));
 }
 
