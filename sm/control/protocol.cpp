@@ -75,7 +75,7 @@ ib::Result<Answer> decode_answer(std::string_view line) {
   const auto status = value->find("status"), text = value->find("text");
   if (status == value->end() || !status->is_number_integer()) return wrong("status", "a number");
   if (text == value->end() || !text->is_string()) return wrong("text", "a text");
-  return Answer{status->get<int>(), text->get<std::string>()};
+  return Answer{status->get<int>(), text->get<std::string>(), {}};
 }
 
 }  // namespace sm::control

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,11 +30,18 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
+/// What names no node of the subnet, and what the text says behind that.
+struct UnknownNode {
+  std::string word, behind;
+  friend bool operator==(const UnknownNode&, const UnknownNode&) = default;
+};
+
 /// Status: 0 done, 1 some of it was refused, 2 usage, 4 it cannot be done. The text is what the
 /// command prints, to stdout with status 0 or 1 and else to stderr.
 struct Answer {
   int status{0};
   std::string text;
+  std::optional<UnknownNode> unknown_node{};  // not in the line
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 

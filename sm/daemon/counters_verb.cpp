@@ -6,6 +6,8 @@
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/names.h"
+#include "sm/daemon/failure_documents.h"
+#include "sm/daemon/unknown_node.h"
 #include "sm/managers/performance/history_text.h"
 #include "sm/store/text_backup.h"
 
@@ -61,10 +63,6 @@ ib::Result<Which> which_of(const control::Request& request, const PortRecords& r
   return which;
 }
 
-control::Answer refused(const ib::Error& error) {
-  return {ib::cli::status_of(error), error.message + '\n'};
-}
-
 /// Of `text`, where there is none.
 control::Answer or_why_not(std::string text, const PerformanceManager& manager,
                            const Which& which) {
@@ -77,7 +75,7 @@ control::Answer or_why_not(std::string text, const PerformanceManager& manager,
 control::Answer list(const control::Request& request, const PerformanceManager& manager,
                      const Clock& clock, const CountedSubnet& subnet) {
   const auto which = which_of(request, manager.records(), subnet);
-  if (!which) return refused(which.error());
+  if (!which) return misnamed(which.error(), request.words[1]);
   if (request.has("json"))
     return {0, counters_json(manager.records(), *which, clock, subnet.version)};
   return or_why_not(counters_text(manager.records(), *which, clock), manager, *which);
@@ -86,7 +84,7 @@ control::Answer list(const control::Request& request, const PerformanceManager& 
 control::Answer history(const control::Request& request, const PerformanceManager& manager,
                         const CountedSubnet& subnet) {
   const auto which = which_of(request, manager.records(), subnet);
-  if (!which) return refused(which.error());
+  if (!which) return misnamed(which.error(), request.words[1]);
   const auto& windows = manager.options().windows;
   if (request.has("json"))
     return {0, history_json(manager.records(), *which, windows, subnet.version)};

@@ -23,15 +23,12 @@ void Daemon::listen_for_operators() {
 
 control::Answer Daemon::answer(const control::Request& request) {
   control::Answer answer = answer_as_asked(request);
-  if (answer.status != ib::cli::kExitFound || !answer.text.starts_with("no node ")) return answer;
+  if (!answer.unknown_node) return answer;
   // Who asks for a node that is not there wants to know since when.
-  constexpr std::string_view kUnchanged = "; nothing was changed";
-  for (const std::string& word : request.words)
-    if (const std::string departure = events_->departure_of(word); !departure.empty()) {
-      const bool unchanged = answer.text.find(kUnchanged) != std::string::npos;
-      answer.text = departure + (unchanged ? std::string(kUnchanged) : "") + '\n';
-      break;
-    }
+  const auto& [word, behind] = *answer.unknown_node;
+  std::string departure = events_->departure_of(word);
+  if (departure.empty()) departure = events_->departure_of(word.substr(0, word.rfind(':')));
+  if (!departure.empty()) answer.text = departure + behind + '\n';
   return answer;
 }
 

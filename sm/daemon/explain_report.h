@@ -28,8 +28,8 @@ struct RateRules {
   std::string file;
 };
 
-/// Status 0: a path that works; 1: none, or one whose packets are dropped. An error, of kind Usage,
-/// where an end is nobody.
+/// Status 0: a path that works; 1: none, or one whose packets are dropped. An error where
+/// an end is nobody.
 ib::Result<control::Answer> explain_path(const ExplainView& subnet, const ExplainRequest& request,
                                          const RateRules& rates, const std::string& version);
 

@@ -2,9 +2,21 @@
 #include "sm/daemon/explain_verb.h"
 
 #include "libdiag/cli/exit_status.h"
+#include "libdiag/fabric/names.h"
 #include "sm/daemon/explain_view.h"
+#include "sm/daemon/unknown_node.h"
 
 namespace sm::daemon {
+namespace {
+
+/// Whether `word` is to name a node, and names none.
+bool is_unknown(const ib::fabric::Fabric& fabric, const std::string& word) {
+  if (ib::fabric::read_lid_word(word)) return false;
+  const auto found = ib::fabric::find_node_and_port(fabric, word);
+  return !found && found.error().kind == ib::ErrorKind::NotFound;
+}
+
+}  // namespace
 
 PathRules path_rules_of(const DaemonOptions& options) {
   return {options.sa.server.policy,
@@ -23,6 +35,10 @@ control::Answer explain_verb(const control::Request& request, const SnapshotPtr&
                            rules.qos);
   const auto answer = explain_path(subnet, *asked, rules.rates, rules.version);
   if (answer) return *answer;
+  const auto& fabric = snapshot->fabric();
+  const bool is_source = is_unknown(fabric, asked->source);
+  if (is_source || is_unknown(fabric, asked->destination))
+    return misnamed(answer.error(), is_source ? asked->source : asked->destination);
   return {ib::cli::status_of(answer.error()), answer.error().message + '\n'};
 }
 

@@ -14,6 +14,7 @@
 #include "libdiag/fabric/names.h"
 #include "libdiag/report/shapes.h"
 #include "sm/daemon/failure_documents.h"
+#include "sm/daemon/unknown_node.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/policy/selector_text.h"
 
@@ -277,8 +278,7 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
   for (std::size_t i = 2; i < request.words.size(); ++i) {
     const auto guid = port_of(request.words[i], subnet);
     if (!guid) {
-      nothing.answer = {ib::cli::status_of(guid.error()),
-                        guid.error().message + "; nothing was changed\n"};
+      nothing.answer = misnamed(guid.error(), request.words[i], "; nothing was changed");
       return nothing;
     }
     guids.push_back(*guid);

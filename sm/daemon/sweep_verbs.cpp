@@ -8,6 +8,7 @@
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/labels.h"
 #include "libdiag/fabric/names.h"
+#include "sm/daemon/unknown_node.h"
 
 namespace sm::daemon {
 namespace {
@@ -42,7 +43,7 @@ Answer enable(const std::string& word, SubnetManager& manager, ib::Instant now) 
     return {ib::cli::kExitCannotRun, "another one is master\n"};
   const auto& fabric = manager.observed().fabric;
   const auto at = ib::fabric::find_node_and_port(fabric, word);
-  if (!at) return {ib::cli::status_of(at.error()), at.error().message + '\n'};
+  if (!at) return misnamed(at.error(), word);
   if (!at->port || *at->port == 0)
     return {ib::cli::kExitUsage,
             "'" + ib::printable(word) + "': expected NODE:PORT, a port with a cable\n"};

@@ -431,7 +431,7 @@ class Documents(unittest.TestCase):
             # A host that left: since when, and where it was.
             f.ctl("node", "remove", "host0009 HCA-1")
             self.assertTrue(wait_until(lambda: f.ibsm_ctl("explain", host, other).returncode == 1))
-            for words in (("explain", host, other), ("partition", "add", "1", "host0009")):
+            for words in (("explain", host, other), ("partition", "add", "1", "host0009"), ("enable", "host0009:1")):
                 self.assertRegex(f.ibsm_ctl(*words).stdout + f.ibsm_ctl(*words).stderr,
                                  r'"host0009 HCA-1" \(0x[0-9a-f]{16}\) left at [-0-9T:.]+Z; it was on "leaf-\d+" port \d+')
             followed = f.ibsm_ctl("pause", "--json")
