@@ -91,8 +91,39 @@ control::Answer history(const control::Request& request, const PerformanceManage
   return or_why_not(history_text(manager.records(), *which, windows), manager, *which);
 }
 
+/// What `sweep`, `clear` and `dump` did, with how many ports.
+struct CountersChange {
+  bool was_under_way{false};  // a sweep, already
+  std::string file;           // that was written; empty: none
+};
+std::string change_json(const std::string& what, const CountersChange& change,
+                        const PerformanceManager& manager, const std::string& version) {
+  ib::report::JsonWriter json;
+  begin_document(json, {kCountersChangeSchema, "ibsm", version, true, {}});
+  json.field("change", what).field("ports", manager.records().size());
+  json.field("was_under_way", change.was_under_way);
+  json.field("file", change.file.empty() ? std::nullopt : std::optional(change.file));
+  json.end_object();
+  return json.take();
+}
+
+control::Answer sweep(const control::Request& request, PerformanceManager& manager,
+                      const Clock& clock, const std::string& version) {
+  const bool was_under_way = manager.sweeping();
+  manager.sweep_now(clock.now);
+  if (request.has("json")) return {0, change_json("sweep", {was_under_way, {}}, manager, version)};
+  return {0, was_under_way ? "a sweep of counters is under way\n" : "a sweep of counters begins\n"};
+}
+
+control::Answer clear(const control::Request& request, PerformanceManager& manager,
+                      const Clock& clock, const std::string& version) {
+  manager.clear_totals(clock.now);
+  if (request.has("json")) return {0, change_json("clear", {}, manager, version)};
+  return {0, fmt::format("totals of {} ports are 0\n", manager.records().size())};
+}
+
 control::Answer dump(const control::Request& request, const PerformanceManager& manager,
-                     const std::string& file, const Clock& clock) {
+                     const std::string& file, const Clock& clock, const std::string& version) {
   const bool table = request.words.size() > 1;
   if (table && request.words[1] != "mach")
     return {ib::cli::kExitUsage, fmt::format("expected `dump` or `dump mach`, got '{}'\n",
@@ -101,6 +132,7 @@ control::Answer dump(const control::Request& request, const PerformanceManager& 
                                  : counters_text(manager.records(), {}, clock);
   if (auto written = store::write_backup(file, text); !written)
     return {ib::cli::kExitCannotRun, written.error().message + '\n'};
+  if (request.has("json")) return {0, change_json("dump", {false, file}, manager, version)};
   return {0, fmt::format("{} ports written to {}\n", manager.records().size(), file)};
 }
 
@@ -117,16 +149,9 @@ control::Answer counters_verb(const control::Request& request, PerformanceManage
   if (request.words.size() <= words_max) {
     if (what == "list") return list(request, *manager, clock, subnet);
     if (what == "history") return history(request, *manager, subnet);
-    if (what == "dump") return dump(request, *manager, file, clock);
-    if (what == "sweep") {
-      const bool under_way = manager->sweeping();
-      manager->sweep_now(clock.now);
-      return {0, under_way ? "a sweep of counters is under way\n" : "a sweep of counters begins\n"};
-    }
-    if (what == "clear") {
-      manager->clear_totals(clock.now);
-      return {0, fmt::format("totals of {} ports are 0\n", manager->records().size())};
-    }
+    if (what == "dump") return dump(request, *manager, file, clock, subnet.version);
+    if (what == "sweep") return sweep(request, *manager, clock, subnet.version);
+    if (what == "clear") return clear(request, *manager, clock, subnet.version);
   }
   return {
       ib::cli::kExitUsage,

@@ -107,7 +107,7 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   partition.footer(kPartitionFooter);
   auto& counters = add_verb(line, "counters", "What the ports have counted (with --perfmgr)");
   counters.flag("--errors", errors_, "Ports with errors, and what they counted");
-  counters.flag("--json", json_, "The list, or the history, as JSON, with rates");
+  counters.flag("--json", json_, "The answer as JSON; lists with rates");
   counters.operands("WORDS", words_, "list, history, dump, sweep or clear, and what follows");
   counters.footer(kCountersFooter);
   auto& managers =

@@ -24,7 +24,9 @@ const char* schema_of(const control::Request& request) {
     return what == "add" || what == "remove" ? kMembersChangeSchema : kMembersSchema;
   if (request.verb == "counters")
     return what == "history" ? managers::performance::kHistorySchema
-                             : managers::performance::kCountersSchema;
+           : what == "sweep" || what == "clear" || what == "dump"
+               ? kCountersChangeSchema
+               : managers::performance::kCountersSchema;
   return nullptr;
 }
 

@@ -14,6 +14,7 @@ inline constexpr const char* kDryRunSchema = "ibkit.ibsm-dry-run/2";
 inline constexpr const char* kManagersSchema = "ibkit.ibsm-managers/2";
 inline constexpr const char* kSaSchema = "ibkit.ibsm-sa/2";
 inline constexpr const char* kMembersSchema = "ibkit.ibsm-partitions/2";
+inline constexpr const char* kCountersChangeSchema = "ibkit.ibsm-counters-change/1";
 inline constexpr const char* kMembersChangeSchema = "ibkit.ibsm-partitions-change/2";
 
 std::string explain_failure(const std::string& version, const ib::Error& error);

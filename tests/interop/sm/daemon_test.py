@@ -404,7 +404,8 @@ class Documents(unittest.TestCase):
             self.assertTrue(wait_until(lambda: "link.down" in f.ibsm_ctl("events", "--json").stdout))
             documents = {}
             for words in (("sm",), ("sa",), ("partition", "list"), ("partition", "add", "1", host),
-                          ("counters", "list"), ("counters", "history", host), ("explain", host, other)):
+                          ("counters", "list"), ("counters", "history", host), ("explain", host, other),
+                          ("counters", "sweep"), ("counters", "dump"), ("counters", "clear")):
                 answer = f.ibsm_ctl(*words, "--json")
                 self.assertEqual((answer.returncode, answer.stderr), (0, ""), words)
                 documents[words] = json.loads(answer.stdout)
