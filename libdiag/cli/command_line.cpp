@@ -342,7 +342,8 @@ std::string CommandLine::Impl::complaint_of(const CLI::ParseError& error,
   std::string text = "expected";
   for (const auto& [name, _] : verb.grammar.verbs) text += (text == "expected" ? " " : "|") + name;
   const auto strays = verb.app->remaining();
-  return text + (strays.empty() ? ", got nothing" : ", got '" + strays.front() + "'");
+  if (strays.empty()) return text + ", got nothing";
+  return text + ", got '" + strays.front() + "'" + meant_verb(strays.front(), verb.grammar);
 }
 
 /// What stood behind "--", to the verb that was given: a command to run, or operands.

@@ -56,11 +56,6 @@ const Spelling* option_named(std::span<const Spelling> options, std::string_view
   return word.starts_with("--") ? nullptr : by_letter;
 }
 
-const Spelling* option_named(const Grammar& grammar, const Grammar& verb, std::string_view word) {
-  const auto* option = option_named(verb.options, word);
-  return option != nullptr ? option : option_named(grammar.options, word);
-}
-
 const Grammar* verb_named(const Grammar& grammar, std::string_view word) {
   for (const auto& [name, verb] : grammar.verbs)
     if (name == word) return verb;
@@ -78,7 +73,7 @@ const Spelling* find_anywhere(const Grammar& grammar, const std::string& name) {
 }
 
 /// Walks the words and tells of each the option it names, or nothing where it is a value or an
-/// operand.
+/// operand, and the verb whose options there are at that place.
 template <class Visit>
 void walk(std::span<const std::string> words, const Grammar& grammar, Visit visit) {
   const Grammar* verb = &grammar;
@@ -91,22 +86,28 @@ void walk(std::span<const std::string> words, const Grammar& grammar, Visit visi
     } else if (const Grammar* next = verb_named(*verb, word)) {
       verb = next;
     } else {
-      option = option_named(grammar, *verb, word);
+      option = option_named(verb->options, word);
       if (option != nullptr && !typed(*option, word)->value)
         values = option->takes == Takes::Value ? 1 : option->takes == Takes::Pair ? 2 : 0;
     }
-    visit(i, option);
+    visit(i, option, *verb);
   }
 }
 
+/// Not those of its verbs, which are no options there.
 std::vector<std::string_view> long_names(const Grammar& grammar) {
   std::vector<std::string_view> known;
   for (const Spelling& option : grammar.options)
     known.insert(known.end(), option.longs.begin(), option.longs.end());
-  for (const auto& [_, verb] : grammar.verbs)
-    for (const Spelling& option : verb->options)
-      known.insert(known.end(), option.longs.begin(), option.longs.end());
   return known;
+}
+
+/// "; did you mean '--json'?", or nothing.
+std::string meant(std::string_view word, std::span<const std::string_view> known,
+                  std::string_view before = {}) {
+  const auto nearest = nearest_word(word, known);
+  if (nearest.empty() || nearest == word) return {};
+  return "; did you mean '" + std::string(before) + std::string(nearest) + "'?";
 }
 
 bool takes_nothing(const Spelling& option) {
@@ -129,7 +130,7 @@ std::optional<std::string> say_of_stray(std::string_view complaint,
                                         const Grammar& grammar) {
   if (complaint.find(kNotExpected) == std::string_view::npos) return std::nullopt;
   std::optional<std::string> said;
-  walk(words, grammar, [&](std::size_t i, const Spelling* option) {
+  walk(words, grammar, [&](std::size_t i, const Spelling* option, const Grammar&) {
     if (said || option == nullptr || option->takes != Takes::Truth || i + 1 >= words.size()) return;
     const std::string& stray = words[i + 1];
     if (stray.starts_with('-') || typed(*option, words[i])->value) return;
@@ -218,7 +219,7 @@ Spelling spelling_of(const std::string& names, Takes takes) {
 std::vector<std::string> as_gnu_spells(std::span<const std::string> words, const Grammar& grammar) {
   std::vector<std::string> out;
   const Spelling* before = nullptr;  // the option of the last word, where it has no value yet
-  walk(words, grammar, [&](std::size_t i, const Spelling* option) {
+  walk(words, grammar, [&](std::size_t i, const Spelling* option, const Grammar&) {
     const std::string& word = words[i];
     if (before != nullptr && before->takes == Takes::OptionalValue) {
       const bool value = option == nullptr && before->is_value(word);
@@ -254,28 +255,33 @@ std::vector<std::string> as_gnu_spells(std::span<const std::string> words, const
 std::optional<std::string> say_of_letters(std::span<const std::string> words,
                                           const Grammar& grammar) {
   constexpr std::size_t kNameMin = 5;  // a shorter one is as near to a value
-  const auto known = long_names(grammar);
   std::optional<std::string> said;
-  walk(words, grammar, [&](std::size_t i, const Spelling* option) {
+  walk(words, grammar, [&](std::size_t i, const Spelling* option, const Grammar& verb) {
     const std::string_view word = words[i];
     const bool is_letter = option != nullptr && word.size() > 2 && word[1] != '-' &&
                            word[2] != '=' && typed(*option, word)->name.size() == 2;
     if (said || !is_letter) return;
     const std::string_view name = word.substr(0, word.find('='));
-    const auto nearest =
-        name.size() > kNameMin ? nearest_word(name.substr(1), known) : std::string_view{};
+    const std::string hint =
+        name.size() > kNameMin ? meant(name.substr(1), long_names(verb), "--") : std::string();
     const bool none = takes_nothing(*option);
-    const bool good = none ? are_flags(word.substr(1), grammar)
-                           : option->takes != Takes::OptionalValue && nearest.empty();
+    const bool good = none ? are_flags(word.substr(1), verb)
+                           : option->takes != Takes::OptionalValue && hint.empty();
     if (good) return;
-    said = "expected an option, got '" + printable(name) + "'; ";
-    if (!nearest.empty())
-      *said += "did you mean '--" + std::string(nearest) + "'?";
+    said = "expected an option, got '" + printable(name) + "'";
+    if (!hint.empty())
+      *said += hint;
     else
-      *said += std::string(word.substr(0, 2)) +
+      *said += "; " + std::string(word.substr(0, 2)) +
                (none ? " takes no value" : " has its value behind a blank");
   });
   return said;
+}
+
+std::string meant_verb(std::string_view word, const Grammar& grammar) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, _] : grammar.verbs) names.push_back(name);
+  return meant(word, names);
 }
 
 std::string say_of_leftover(const std::string& word, const Leftover& where) {
@@ -286,22 +292,13 @@ std::string say_of_leftover(const std::string& word, const Leftover& where) {
     std::vector<std::string> owners;
     add_owners(*where.grammar, name, where.program, owners);
     if (owners.size() == 1) return said + "; it is one of '" + owners.front() + "'";
-    const auto nearest = nearest_word(bare, long_names(*where.grammar));
-    if (!nearest.empty() && nearest != bare)
-      said += "; did you mean '--" + std::string(nearest) + "'?";
-    return said;
+    return said + meant(bare, long_names(*where.verb), "--");
   }
   const std::string got = ", got '" + printable(word) + "'";
   if (!where.verb->verbs.empty()) {
     std::string verbs;
-    std::vector<std::string_view> names;
-    for (const auto& [name, _] : where.verb->verbs) {
-      verbs += (verbs.empty() ? "" : "|") + name;
-      names.push_back(name);
-    }
-    const auto nearest = nearest_word(word, names);
-    return "expected an option or " + verbs + got +
-           (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?");
+    for (const auto& [name, _] : where.verb->verbs) verbs += (verbs.empty() ? "" : "|") + name;
+    return "expected an option or " + verbs + got + meant_verb(word, *where.verb);
   }
   return (where.takes_operands ? "expected no more operands" : "expected no operand") + got;
 }

@@ -55,6 +55,9 @@ struct Leftover {
 /// What is said of a word that nothing takes: an option that is none, or an operand too many.
 std::string say_of_leftover(const std::string& word, const Leftover& where);
 
+/// "; did you mean 'pause'?" where a verb of the grammar is near to the word.
+std::string meant_verb(std::string_view word, const Grammar& grammar);
+
 /// A parser's complaint in the words of a person who typed `words`.
 std::string in_plain_words(std::string complaint, std::span<const std::string> words,
                            const Grammar& grammar);

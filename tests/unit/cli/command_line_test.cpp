@@ -133,6 +133,28 @@ TEST(CommandLine, DashesStandForUnderscoresInEveryProgram) {
   }
 }
 
+TEST(CommandLine, WhatIsSuggestedIsAnOptionAtThatPlace) {
+  const auto said = [](std::vector<const char*> words) {
+    CommandLine line("ibtest", "Verbs.", "0.1.0");
+    line.spelled_as_in_opensm();
+    bool once = false, json = false;
+    line.flag("-o,--once", once, "Once");
+    auto& ctl = line.optional_verb("ctl", "Asks.");
+    ctl.verb("sm", "Who.").flag("--json", json, "JSON");
+    words.insert(words.begin(), "ibtest");
+    CaptureStderr();
+    EXPECT_EQ(line.parse(static_cast<int>(words.size()), words.data()), 2);
+    const std::string text = GetCapturedStderr();
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(said({"--onse"}), "ibtest: expected an option, got '--onse'; did you mean '--once'?");
+  EXPECT_EQ(said({"ctl", "sm", "--onse"}), "ibtest ctl sm: expected an option, got '--onse'");
+  EXPECT_EQ(said({"ctl", "sm", "-oncee"}), "ibtest ctl sm: expected an option, got '-oncee'");
+  EXPECT_EQ(said({"ctl", "sm", "--jsn"}),
+            "ibtest ctl sm: expected an option, got '--jsn'; did you mean '--json'?");
+  EXPECT_EQ(said({"--jsn"}), "ibtest: expected an option, got '--jsn'");
+}
+
 /// In the order in which words were typed, and never in the words of a parser.
 TEST(CommandLine, WhatNothingTakesIsSaidOfItsFirstWord) {
   EXPECT_THAT(Tool().refusal({"a", "b", "c"}), HasSubstr("expected no more operands, got 'b'\n"));
@@ -161,6 +183,10 @@ TEST(CommandLine, WhatNothingTakesIsSaidOfItsFirstWord) {
   EXPECT_EQ(said({"foo"}), "ibtest: expected an option or plan|ctl, got 'foo'|");
   EXPECT_EQ(said({"plam"}),
             "ibtest: expected an option or plan|ctl, got 'plam'; did you mean 'plan'?|");
+  EXPECT_EQ(said({"ctl", "sn", "--json"}),
+            "ibtest ctl: expected sm|sa|pause, got 'sn'|of the program");
+  EXPECT_EQ(said({"ctl", "paus"}),
+            "ibtest ctl: expected sm|sa|pause, got 'paus'; did you mean 'pause'?|");
   EXPECT_EQ(said({"--load", "f"}),
             "ibtest: expected an option, got '--load'; it is one of 'ibtest plan'|");
   EXPECT_EQ(said({"ctl", "pause", "--json"}),
