@@ -2,17 +2,19 @@
 #include "sm/daemon/log_file.h"
 
 #include <fmt/format.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <mutex>
 
 #include "libdiag/base/log_limiter.h"
+#include "sm/daemon/line_file.h"
 #include "sm/daemon/options.h"
 
 namespace sm::daemon {
@@ -22,6 +24,54 @@ std::string pattern(std::string_view prefix) {
   std::string out = "%Y-%m-%d %H:%M:%S.%e %^%L%$ ";
   for (const char c : prefix) out += c == '%' ? std::string("%%") : std::string(1, c);
   return out + "%v";
+}
+
+/// What somebody reads: lines that he does not read are lost, and that is said when he goes on.
+class StreamSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  /// Before it is a sink.
+  LineFile& file() { return file_; }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (!has_room()) {
+      ++lost_;
+      return;
+    }
+    if (lost_ > 0)
+      write({message.time,
+             {},
+             message.logger_name,
+             spdlog::level::warn,
+             fmt::format("log: {} lines are missing here: nobody read them",
+                         std::exchange(lost_, 0))});
+    write(message);
+  }
+  void flush_() override {}
+
+  /// Who is slow gets time, once he has stopped none until he goes on.
+  bool has_room() {
+    constexpr std::chrono::milliseconds kPatience{100};
+    reads_ = file_.await_room(reads_ ? kPatience : std::chrono::milliseconds{0});
+    return reads_;
+  }
+  void write(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    std::string text = fmt::to_string(line);
+    if (text.ends_with('\n')) text.pop_back();
+    if (!file_.write(std::move(text))) ++lost_;
+  }
+
+  LineFile file_;
+  bool reads_{true};
+  std::size_t lost_{0};
+};
+
+spdlog::sink_ptr stream_sink(int descriptor) {
+  auto sink = std::make_shared<StreamSink>();
+  sink->file().open_as(descriptor);
+  return sink;
 }
 
 /// spdlog makes whatever folders are missing; a name that was mistyped would be one of them.
@@ -41,10 +91,17 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_
                     fmt::format("cannot log to {}: it is a pipe, and its reader would hold up the "
                                 "subnet manager; name a file (--log_file)",
                                 path));
+  if (found_there == std::filesystem::file_type::fifo ||
+      found_there == std::filesystem::file_type::character) {
+    auto sink = std::make_shared<StreamSink>();
+    if (auto opened = sink->file().open("the log", path); !opened)
+      return ib::fail(ib::ErrorKind::Io,
+                      opened.error().message + "; name another file (--log_file)");
+    return sink;
+  }
   try {
-    // With no files to rotate to, the current one is emptied and begun again. A device has no size.
-    if (max_size != 0 && (found_there == std::filesystem::file_type::not_found ||
-                          found_there == std::filesystem::file_type::regular))
+    // With no files to rotate to, the current one is emptied and begun again.
+    if (max_size != 0)
       return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, max_size, 0);
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
   } catch (const spdlog::spdlog_ex& e) {
@@ -110,10 +167,10 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   impl->clock = std::move(clock);
   impl->shape = shape;
   spdlog::sink_ptr sink;
-  if (path == "stdout") {
-    sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
-  } else if (path == "stderr") {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  if (path == "stdout" || path == "/dev/stdout") {
+    sink = stream_sink(STDOUT_FILENO);
+  } else if (path == "stderr" || path == "/dev/stderr") {
+    sink = stream_sink(STDERR_FILENO);
   } else {
     impl->path = path.empty() ? kDefaultLogFile : path;
     auto file = open_file(impl->path, shape.max_size);
@@ -122,7 +179,7 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
     } else if (!path.empty()) {
       return tl::unexpected(file.error());
     } else {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+      sink = stream_sink(STDERR_FILENO);
       impl->flags = flags & kLogErrors;
       impl->path.clear();
     }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/log_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
+
+#include "sm/daemon/line_file.h"
 
 namespace sm::daemon {
 namespace {
@@ -72,6 +78,72 @@ TEST(LogFile, WhatIsNoFolderIsSaid) {
   std::ofstream(folder.path / "file") << "here";
   const auto log = LogFile::open((folder.path / "file" / "log").string(), 3, false);
   ASSERT_FALSE(log);
+}
+
+struct Pipe {
+  Pipe() { EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0); }
+  ~Pipe() {
+    close(ends[0]);
+    close(ends[1]);
+  }
+  /// All that is in it.
+  std::string take() const {
+    std::string text(1 << 20, '\0');
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    const ssize_t got = read(ends[0], text.data(), text.size());
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return text;
+  }
+  int ends[2]{};
+};
+
+TEST(LogFile, NobodyWaitsForAReaderWhoStoppedAndHeIsToldWhatHeMissed) {
+  const Pipe out;
+  auto log = LogFile::open("/dev/fd/" + std::to_string(out.ends[1]), 3, true);
+  ASSERT_TRUE(log) << log.error().message;
+  const std::string filler(100, 'x');
+  constexpr int kLines = 2000;  // a pipe holds 64 KiB
+  for (int i = 0; i < kLines; ++i) log->write({ib::LogLevel::Info, "test", filler});
+  const std::string before = out.take();
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  EXPECT_LT(lines(before), kLines);
+  log->write({ib::LogLevel::Info, "test", "goes on"});
+  const std::string after = out.take();
+  EXPECT_NE(after.find(" W log: " + std::to_string(kLines - lines(before)) +
+                       " lines are missing here: nobody read them\n"),
+            std::string::npos)
+      << after;
+  EXPECT_NE(after.find("test: goes on\n"), std::string::npos);
+}
+
+TEST(LineFile, WhatAnotherDescriptorIsOpenForIsWrittenWithoutWaitingAndLeftAsItIs) {
+  const Pipe out;
+  LineFile file;
+  file.open_as(out.ends[1]);
+  ASSERT_TRUE(file.is_open());
+  const std::string filler(1000, 'x');
+  int written = 0;
+  while (written < 1000 && file.write(filler)) ++written;
+  EXPECT_LT(written, 1000);
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_EQ(fcntl(out.ends[1], F_GETFL) & O_NONBLOCK, 0);
+  out.take();
+  EXPECT_TRUE(file.write("again"));
+  EXPECT_EQ(out.take(), "again\n");
+}
+
+TEST(LineFile, NorForThePeerOfASocket) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  LineFile file;
+  file.open_as(ends[1]);
+  const std::string filler(1000, 'x');
+  int written = 0;
+  while (written < 10'000 && file.write(filler)) ++written;
+  EXPECT_GT(written, 0);
+  EXPECT_LT(written, 10'000);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(LogFile, WhatTheFlagsLeaveOutCostsNobodyLinesAndIsInNoSummary) {
