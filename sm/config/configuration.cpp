@@ -33,6 +33,13 @@ std::string_view unquoted(std::string_view value) {
   return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
+/// The item of a list that is refused by itself; where none is, all of them.
+std::string_view wrong_item(const Row& row, std::string_view items) {
+  for (const std::string_view item : ib::split(items, ','))
+    if (const std::string_view word = ib::trim(item); word.empty() || !row.check(word)) return word;
+  return items;
+}
+
 class Reader {
  public:
   Reader(const std::string& file, Configuration& to, std::vector<ib::Diagnostic>& problems)
@@ -95,7 +102,8 @@ class Reader {
     if (said == kNothing)
       return report(ib::Severity::Error, value, "expected (null) without quotes, or another value");
     if (const auto done = read_value(row, said, to_.settings); !done)
-      return report(ib::Severity::Error, value, done.error().message);
+      return report(ib::Severity::Error, row.list ? wrong_item(row, said) : value,
+                    done.error().message);
     warn_of_odd_truth(row, value);
     std::string whole = again && row.repeated ? before.value + ", " : std::string();
     to_.origins[&row] = {Origin::From::File, number_, whole.append(said)};

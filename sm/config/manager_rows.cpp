@@ -86,6 +86,7 @@ constexpr std::array kManagers = {
               "NAME=off: "
               "none of it is (default: those of ibqueryerrors' file)",
               check_error_thresholds)
+             .is_list()
              .on_reload()),
     perf(number("", "perfmgr_window_s", &S::perfmgr_window_s, 60, 604800,
                 "Length of the windows that errors and the history of counters are summed up by")
@@ -124,6 +125,7 @@ constexpr std::array kManagers = {
          "Subjects of the activity report (opensm-activity.dump): mc, prtn, virt, routing with "
          "commas between them, all or none",
          check_subjects)
+        .is_list()
         .may_differ(),
     flag("--congestion_control", "congestion_control", &S::congestion_control,
          "Program devices for congestion control by the cc_ keys"),

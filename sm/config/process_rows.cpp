@@ -69,7 +69,8 @@ constexpr std::array kProcess = {
            "TCP port of the console"),
     text("", "console_allow", &S::console_allow, "LIST",
          "Addresses and prefixes that `--console socket` admits (default: 127.0.0.1 and ::1)",
-         check_peers),
+         check_peers)
+        .is_list(),
     truth("", "single_thread", {}, "One thread for everything")
         .opensm_has("FALSE")
         .no_effect("one thread owns all state in any case"),

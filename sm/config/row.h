@@ -66,6 +66,7 @@ struct Row {
   std::string_view what{"a number"};  // "a code": of a number, in messages
   bool hexadecimal{false};            // as a number is written
   bool repeated{false};  // a text: in a file, one line adds to the other, behind a comma
+  bool list{false};      // a text: items with commas between them, each of which `check` takes, too
   ib::Result<void> (*check)(std::string_view text){nullptr};  // of a text
   void (*action)(Settings&, unsigned times){nullptr};
   std::string_view unit{};
@@ -100,6 +101,11 @@ struct Row {
   constexpr Row may_be_repeated() const {
     Row row = *this;
     row.repeated = true;
+    return row;
+  }
+  constexpr Row is_list() const {
+    Row row = *this;
+    row.list = true;
     return row;
   }
   constexpr Row opensm_has(std::string_view value) const {

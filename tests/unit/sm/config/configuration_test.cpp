@@ -30,6 +30,21 @@ Read read(std::string_view text) {
   return out;
 }
 
+TEST(Configuration, OfAListTheItemThatIsWrongIsPointedAt) {
+  const auto problems = read(
+                            "activity_report_subjects mc, rooting,prtn\n"
+                            "activity_report_subjects \"mc,,prtn\"\n"
+                            "activity_report_subjects none,mc\n"
+                            "perfmgr_error_thresholds VL15Dropped=7,VL15Droped=8\n"
+                            "console_allow 10.0.0.0/8, 10.0.0.0/99\n")
+                            .problems;
+  std::vector<std::string> places;
+  for (const std::string& problem : problems)
+    places.push_back(problem.substr(0, problem.find(' ')));
+  EXPECT_THAT(places, ElementsAre("opensm.conf:1:30:", "opensm.conf:2:30:", "opensm.conf:3:26:",
+                                  "opensm.conf:4:40:", "opensm.conf:5:27:"));
+}
+
 TEST(OptionsFile, KeysAndValuesMayHaveABlankOrAnEqualsSignBetweenThem) {
   const auto [configuration, problems] = read(
       "# from the head node\r\n"
