@@ -213,7 +213,8 @@ void p_key_changes(const device::Inventory* before, const device::Inventory& aft
           out.push_back(make(Kind::PartitionMemberGone, {to_string(guid), key_text(key.value)}));
       for (const auto& [key, place] : now) {
         if (has(old, key)) continue;
-        if (before == nullptr && key.base() == ib::kDefaultPKey.base()) continue;
+        // Everybody has it: a table that is read for the first time is no news of it.
+        if (old.empty() && key.base() == ib::kDefaultPKey.base()) continue;
         out.push_back(
             make(Kind::PartitionMember, {to_string(guid), key_text(key.value),
                                          std::uint64_t{place.block}, std::uint64_t{place.index}}));

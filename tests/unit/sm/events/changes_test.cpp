@@ -306,7 +306,8 @@ TEST(DeviceChanges, AreKeysThatPortsHaveAndHadNotTreesAndSubnetManagers) {
     inventory.put(device::kPKeyTable, fabric.node(host).guid, 1, {1, 0, 0}, block);
     return inventory.publish();
   };
-  DeviceState before, after;
+  DeviceState unread, before, after;
+  unread.tables = inventory.publish();
   before.tables = put({0xFFFF});
   after.tables = put({0xFFFF, 0x0000, 0x8001});
   auto trees = std::make_shared<ib::tables::MulticastTables>();
@@ -326,6 +327,7 @@ TEST(DeviceChanges, AreKeysThatPortsHaveAndHadNotTreesAndSubnetManagers) {
               ElementsAre("a subnet manager is gone: 0x0000000000000077"));
   EXPECT_THAT(lines(device_changes(nullptr, after, *subnet, nullptr)), ElementsAre(has_key))
       << "the key of the default partition everybody has";
+  EXPECT_THAT(lines(device_changes(&unread, before, *subnet, unread.tables.get())), IsEmpty());
   after.tables_to_come = true;
   EXPECT_THAT(lines(device_changes(nullptr, after, *subnet, nullptr)), IsEmpty());
   after.tables_to_come = false;
