@@ -134,10 +134,10 @@ TEST_F(ControlServer, SeveralRequestsOnOneConnectionAreAnsweredInTheirOrder) {
   close(fd);
 }
 
-TEST_F(ControlServer, ThoseWhoSayNothingKeepNobodyOut) {
+TEST_F(ControlServer, AThousandWhoSayNothingKeepNobodyOut) {
   start();
   std::vector<int> silent;
-  for (std::size_t i = 0; i < 3 * Server::kClientsMax; ++i) silent.push_back(connected());
+  for (int i = 0; i < 1000; ++i) silent.push_back(connected());
   EXPECT_TRUE(ask(path_, {"x", {}, {}}));
   for (const int fd : silent) close(fd);
 }
