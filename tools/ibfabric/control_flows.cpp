@@ -143,17 +143,19 @@ CtlResult Control::flow(Instant now, const CtlCommand& command) {
 CtlResult Control::flow_pattern(Instant now, const CtlCommand& command, FlowSpec spec,
                                 std::uint64_t seed) {
   const std::string& kind = command.words[1];
-  const auto hosts = hosts_with_lids();
-  if (hosts.size() < 2)
-    return usage(
-        "a pattern takes two host ports at least that are ACTIVE and have LIDs, there are " +
-        std::to_string(hosts.size()) + ": start a subnet manager first");
+  if (kind != "shift" && kind != "alltoall" && kind != "random")
+    return expected("flow pattern", "shift, alltoall or random", kind);
   std::uint64_t number = 1;
   if (command.words.size() == 3 &&
       (kind == "alltoall" || !ib::parse_number(command.words[2], kFlowsMax, number) || number == 0))
     return expected("flow pattern " + ib::printable(kind),
                     kind == "alltoall" ? "no number" : "a number from 1 to 100000",
                     command.words[2]);
+  const auto hosts = hosts_with_lids();
+  if (hosts.size() < 2)
+    return usage(
+        "a pattern takes two host ports at least that are ACTIVE and have LIDs, there are " +
+        std::to_string(hosts.size()) + ": start a subnet manager first");
   std::vector<FlowSpec> specs;
   const auto add = [&](std::size_t source, std::size_t target) {
     if (source == target) return;
@@ -172,11 +174,9 @@ CtlResult Control::flow_pattern(Instant now, const CtlCommand& command, FlowSpec
                    " host ports are more than 100000 flows; take random N");
     for (std::size_t i = 0; i < hosts.size(); ++i)
       for (std::size_t j = 0; j < hosts.size(); ++j) add(i, j);
-  } else if (kind == "random") {
+  } else {
     std::mt19937_64 random(seed);
     while (specs.size() < number) add(random() % hosts.size(), random() % hosts.size());
-  } else {
-    return expected("flow pattern", "shift, alltoall or random", kind);
   }
   return add_flows(now, command, specs);
 }

@@ -131,6 +131,8 @@ TEST_F(CtlGolden, WhatFlowAndCountersRefuse) {
   EXPECT_EQ(refusal({"flow", "del", "7"}), "there is no flow 7\n");
   EXPECT_EQ(refusal({"flow", "del", "x"}),
             "flow del: expected the number of a flow, or all, got 'x'\n");
+  EXPECT_EQ(refusal({"flow", "pattern", "shfit"}),
+            "flow pattern: expected shift, alltoall or random, got 'shfit'\n");
   EXPECT_EQ(refusal({"flow", "pattern", "shift"}),
             "a pattern takes two host ports at least that are ACTIVE and have LIDs, there are 0: "
             "start a subnet manager first\n");
