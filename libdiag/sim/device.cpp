@@ -171,6 +171,8 @@ constexpr TraitRow kRows[] = {
      }},
     {"old_counters", false, "1: the PMA has no PortCountersExtended; 0", number<0, 1>,
      [](const Target& t, Value on) { t.traits.only_old_counters = on != 0; }},
+    {"wide_errors", false, "1: the PMA has errors in PortCountersExtended, too; 0", number<0, 1>,
+     [](const Target& t, Value on) { t.traits.wide_errors = on != 0; }},
     {"pma_at", false, "the LID that the PMA redirects to, 0 (it answers) to 49151",
      number<0, 0xBFFF>,
      [](const Target& t, Value lid) {

@@ -34,6 +34,7 @@ struct DeviceTraits {
   std::vector<std::uint16_t> fec;     // by port: FECModeActive; empty: no PortInfoExtended
   std::map<std::uint8_t, VirtualPorts> virtual_ports;  // of a CA, by port
   bool only_old_counters{};                            // the PMA has no PortCountersExtended
+  bool wide_errors{};                                  // ... has PortErrorsExtended behind it
   Lid redirects_to{};                                  // the PMA answers with it; 0: it answers
 
   /// An SMP that is served now is lost.

@@ -20,6 +20,8 @@ namespace {
 constexpr std::uint8_t kAllPorts = 255;
 // ClassPortInfo:CapabilityMask: AllPortSelect, extended width, PortXmitWait.
 constexpr std::uint16_t kExtended = 0x0200, kCapabilities = 0x0100 | kExtended | 0x1000;
+// CapabilityMask2: IsAdditionalPortCountersExtendedSupported.
+constexpr std::uint32_t kErrorsExtended = 0x2;
 
 template <class T>
 T saturated(std::uint64_t v, std::uint64_t max = std::numeric_limits<T>::max()) {
@@ -69,14 +71,13 @@ void add(Counters& s, const Counters& b) {
   s.lifetime_discards += b.lifetime_discards;
 }
 
-void add(Totals& totals, const SimPort& p) {
-  add(totals.counters, p.counters);
+void add(VlCounters& vls, const SimPort& p) {
   if (!p.vls) return;
-  add(totals.vls.rcv_pkts, p.vls->rcv_pkts);
-  add(totals.vls.rcv_data, p.vls->rcv_data);
-  add(totals.vls.xmit_wait, p.vls->xmit_wait);
-  add(totals.vls.xmit_data_of_sl, p.vls->xmit_data_of_sl);
-  add(totals.vls.rcv_data_of_sl, p.vls->rcv_data_of_sl);
+  add(vls.rcv_pkts, p.vls->rcv_pkts);
+  add(vls.rcv_data, p.vls->rcv_data);
+  add(vls.xmit_wait, p.vls->xmit_wait);
+  add(vls.xmit_data_of_sl, p.vls->xmit_data_of_sl);
+  add(vls.rcv_data_of_sl, p.vls->rcv_data_of_sl);
 }
 
 // ---- what is read
@@ -113,6 +114,24 @@ void read(const Totals& t, wire::PortCountersExtended& w) {
   w.port_unicast_rcv_pkts = c.unicast_rcv;
   w.port_multicast_xmit_pkts = c.multicast_xmit;
   w.port_multicast_rcv_pkts = c.multicast_rcv;
+}
+
+void read(const Totals& t, wire::PortErrorsExtended& w) {
+  const Counters& c = t.counters;
+  w.symbol_error_counter = c.symbol_errors;
+  w.link_error_recovery_counter = c.link_recovery;
+  w.link_downed_counter = c.link_downed;
+  w.port_rcv_errors = c.rcv_errors;
+  w.port_rcv_remote_physical_errors = c.rcv_remote_errors;
+  w.port_rcv_switch_relay_errors = c.rcv_relay_errors;
+  w.port_xmit_discards = c.xmit_discards;
+  w.port_xmit_constraint_errors = c.xmit_constraint;
+  w.port_rcv_constraint_errors = c.rcv_constraint;
+  w.local_link_integrity_errors = c.link_integrity;
+  w.excessive_buffer_overrun_errors = c.buffer_overrun;
+  w.vl15_dropped = c.vl15_dropped;
+  w.port_xmit_wait = c.xmit_wait;
+  w.qp1_dropped = c.qp1_dropped;
 }
 
 void read(const Totals& t, wire::PortRcvErrorDetails& w) {
@@ -236,10 +255,11 @@ struct CounterAttribute {
   std::uint16_t id;
   void (*write)(SimPort&, const wire::Mad& request);
   void (*answer)(const Totals&, wire::Mad& request);
+  bool of_vls{false};  // it has counters by VL or SL, which lie elsewhere
 };
 
 template <class T>
-constexpr CounterAttribute attribute(std::uint16_t id) {
+constexpr CounterAttribute attribute(std::uint16_t id, bool of_vls = false) {
   return {id, [](SimPort& p, const wire::Mad& request) { write(p, wire::body<T>(request)); },
           [](const Totals& totals, wire::Mad& mad) {
             const auto request = wire::body<T>(mad);
@@ -251,23 +271,27 @@ constexpr CounterAttribute attribute(std::uint16_t id) {
             read(totals, answer);
             std::memset(mad.data(), 0, wire::kGmpDataBytes);
             wire::set_body(mad, answer);
-          }};
+          },
+          of_vls};
 }
 
 constexpr CounterAttribute kCounterAttributes[] = {
     attribute<wire::PortCounters>(attr::kPortCounters),
     attribute<wire::PortRcvErrorDetails>(attr::kPortRcvErrorDetails),
     attribute<wire::PortXmitDiscardDetails>(attr::kPortXmitDiscardDetails),
-    attribute<wire::PortVlOpPackets>(attr::kPortVlOpPackets),
-    attribute<wire::PortVlOpData>(attr::kPortVlOpData),
-    attribute<wire::PortVlXmitWait>(attr::kPortVlXmitWait),
+    attribute<wire::PortVlOpPackets>(attr::kPortVlOpPackets, true),
+    attribute<wire::PortVlOpData>(attr::kPortVlOpData, true),
+    attribute<wire::PortVlXmitWait>(attr::kPortVlXmitWait, true),
     attribute<wire::PortCountersExtended>(attr::kPortCountersExtended),
-    attribute<wire::PortXmitDataSl>(attr::kPortXmitDataSl),
-    attribute<wire::PortRcvDataSl>(attr::kPortRcvDataSl),
+    attribute<wire::PortXmitDataSl>(attr::kPortXmitDataSl, true),
+    attribute<wire::PortRcvDataSl>(attr::kPortRcvDataSl, true),
 };
 
 bool has_only_old_counters(const SimNode& node) {
   return node.traits && node.traits->only_old_counters;
+}
+bool has_wide_errors(const SimNode& node) {
+  return node.traits && node.traits->wide_errors && !node.traits->only_old_counters;
 }
 
 /// Who is asked names another port, whatever the question (IBA 13.5.2).
@@ -303,6 +327,7 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
     wire::ClassPortInfo info;
     info.capability_mask = kCapabilities;
     if (has_only_old_counters(node)) info.capability_mask &= static_cast<std::uint16_t>(~kExtended);
+    if (has_wide_errors(node)) info.capability_mask2 = kErrorsExtended;
     info.resp_time_value = ports_[end].info.resp_time_value;
     std::memset(mad.data(), 0, wire::kGmpDataBytes);
     wire::set_body(mad, info);
@@ -326,9 +351,15 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
   for (unsigned i = first; i <= last; ++i) {
     SimPort& p = ports_[node.first_port + i];
     if (set) kind->write(p, mad);
-    add(totals, p);
+    add(totals.counters, p.counters);
+    if (kind->of_vls) add(totals.vls, p);
   }
   kind->answer(totals, mad);
+  if (id == attr::kPortCountersExtended && has_wide_errors(node)) {
+    wire::PortErrorsExtended errors;
+    read(totals, errors);
+    wire::set_body(mad, errors);
+  }
   return status::kOk;
 }
 

@@ -25,20 +25,22 @@ struct TypeList {
   }
 };
 
-using AllStructures = TypeList<
-    MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
-    PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
-    MulticastForwardingTable, GuidInfo, SmInfo, Notice, PortInfoExtended, SwitchPortStateTable,
-    MlnxExtendedPortInfo, MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, MlnxArInfo,
-    MlnxArGroup, MlnxArLft, VirtualizationInfo, VPortInfo, VNodeInfo, VPortStates, ClassPortInfo,
-    PortCounters, PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails,
-    PortVlOpPackets, PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader,
-    CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
-    CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
-    SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
-    CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo,
-    NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
-    SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
-    GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
+using AllStructures =
+    TypeList<MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription,
+             SwitchInfo, PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable,
+             LinearForwardingTable, MulticastForwardingTable, GuidInfo, SmInfo, Notice,
+             PortInfoExtended, SwitchPortStateTable, MlnxExtendedPortInfo, MlnxSpecialPort,
+             MlnxGeneralInfo, MlnxQosConfigSl, MlnxArInfo, MlnxArGroup, MlnxArLft,
+             VirtualizationInfo, VPortInfo, VNodeInfo, VPortStates, ClassPortInfo, PortCounters,
+             PortCountersExtended, PortErrorsExtended, PortRcvErrorDetails, PortXmitDiscardDetails,
+             PortVlOpPackets, PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl,
+             CongestionHeader, CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent,
+             SwitchCongestionLog, CaCongestionEvent, CaCongestionLog, CongestionDelay,
+             SwitchCongestionSetting, SwitchPortCongestion, SwitchPortCongestionSetting,
+             CaCongestionEntry, CaCongestionSetting, CongestionControlTable, CongestionTimeStamp,
+             SourceRoute, MulticastRoute, Ping, InformInfo, NodeRecord, PortInfoRecord,
+             SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord, SmInfoRecord,
+             VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
+             GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

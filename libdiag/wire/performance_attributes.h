@@ -15,6 +15,50 @@ inline constexpr std::uint16_t kPortRcvErrorDetails = 0x0015, kPortXmitDiscardDe
                                kPortRcvDataSl = 0x0037;
 }  // namespace attr
 
+/// The rest of PortCountersExtended, of agents with IsAdditionalPortCountersExtendedSupported
+/// (ClassPortInfo:CapabilityMask2, bit 1): what PortCounters has besides data, 64 bits wide.
+struct PortErrorsExtended {
+  std::uint64_t symbol_error_counter{};
+  std::uint64_t link_error_recovery_counter{};
+  std::uint64_t link_downed_counter{};
+  std::uint64_t port_rcv_errors{};
+  std::uint64_t port_rcv_remote_physical_errors{};
+  std::uint64_t port_rcv_switch_relay_errors{};
+  std::uint64_t port_xmit_discards{};
+  std::uint64_t port_xmit_constraint_errors{};
+  std::uint64_t port_rcv_constraint_errors{};
+  std::uint64_t local_link_integrity_errors{};
+  std::uint64_t excessive_buffer_overrun_errors{};
+  std::uint64_t vl15_dropped{};
+  std::uint64_t port_xmit_wait{};
+  std::uint64_t qp1_dropped{};
+  friend bool operator==(const PortErrorsExtended&, const PortErrorsExtended&) = default;
+};
+template <>
+struct LayoutOf<PortErrorsExtended>
+    : Layout<"PortErrorsExtended", "IBA 16.1.4.11", 184,
+             Field<&PortErrorsExtended::symbol_error_counter, at(72), 64, "SymbolErrorCounter">,
+             Field<&PortErrorsExtended::link_error_recovery_counter, at(80), 64,
+                   "LinkErrorRecoveryCounter">,
+             Field<&PortErrorsExtended::link_downed_counter, at(88), 64, "LinkDownedCounter">,
+             Field<&PortErrorsExtended::port_rcv_errors, at(96), 64, "PortRcvErrors">,
+             Field<&PortErrorsExtended::port_rcv_remote_physical_errors, at(104), 64,
+                   "PortRcvRemotePhysicalErrors">,
+             Field<&PortErrorsExtended::port_rcv_switch_relay_errors, at(112), 64,
+                   "PortRcvSwitchRelayErrors">,
+             Field<&PortErrorsExtended::port_xmit_discards, at(120), 64, "PortXmitDiscards">,
+             Field<&PortErrorsExtended::port_xmit_constraint_errors, at(128), 64,
+                   "PortXmitConstraintErrors">,
+             Field<&PortErrorsExtended::port_rcv_constraint_errors, at(136), 64,
+                   "PortRcvConstraintErrors">,
+             Field<&PortErrorsExtended::local_link_integrity_errors, at(144), 64,
+                   "LocalLinkIntegrityErrors">,
+             Field<&PortErrorsExtended::excessive_buffer_overrun_errors, at(152), 64,
+                   "ExcessiveBufferOverrunErrors">,
+             Field<&PortErrorsExtended::vl15_dropped, at(160), 64, "VL15Dropped">,
+             Field<&PortErrorsExtended::port_xmit_wait, at(168), 64, "PortXmitWait">,
+             Field<&PortErrorsExtended::qp1_dropped, at(176), 64, "QP1Dropped">> {};
+
 /// BTH:OpCode of every MAD: UD SEND Only (IBA 9.2.1).
 inline constexpr std::uint8_t kUdSendOnly = 0x64;
 

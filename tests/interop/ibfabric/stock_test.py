@@ -86,6 +86,16 @@ class Opensm(unittest.TestCase):
 
             self.assertIn("SMINFO_MASTER", f.on(far, "sminfo").stdout)
 
+    def test_perfquery_reads_wide_errors_where_a_device_has_them(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.opensm()
+            leaf = re.search(r'"leaf-001".* lid (\d+)', f.on(None, "ibswitches").stdout)[1]
+            f.ctl("counters", "leaf-001", "1", "SymbolErrorCounter=70000")
+            self.assertNotIn("SymbolErrorCounter", f.on(None, "perfquery", "-x", leaf, "1").stdout)
+            f.ctl("device", "leaf-001", "wide_errors=1")
+            self.assertRegex(f.on(None, "perfquery", "-x", leaf, "1").stdout, r"SymbolErrorCounter:\.*70000\n")
+            self.assertRegex(f.on(None, "perfquery", leaf, "1").stdout, r"SymbolErrorCounter:\.*65535\n")
+
     def test_perfquery_reads_what_passed_by_vl_and_by_sl(self):
         with Fabric("fat-tree", "--radix", "4") as f:
             f.opensm()

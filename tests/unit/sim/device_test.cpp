@@ -2,7 +2,7 @@
 // Devices that are unlike others: what they can hold, and how their agents misbehave.
 #include <gmock/gmock.h>
 
-#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/performance_attributes.h"
 #include "libdiag/wire/port_attributes.h"
 #include "libdiag/wire/rates.h"
 #include "tests/unit/sim/small_fabric.h"
@@ -186,6 +186,30 @@ TEST_F(Device, AnOldPmaHasNoExtendedCounters) {
   EXPECT_EQ(status(attr::kPortCountersExtended), wire::status::kBadAttribute);
   is(kH2, "old_counters", "0");
   EXPECT_NE(status(attr::kPortCountersExtended), wire::status::kBadAttribute);
+}
+
+TEST_F(Device, APmaMayHaveErrorsInItsExtendedCounters) {
+  const Lid lid = model.port_info({kH2, 1}).lid;
+  constexpr std::uint32_t kErrorsExtended = 2;
+  const auto symbol_errors = [&] {
+    auto mad = wire::make_mad(wire::MgmtClass::Perf, Method::Get, attr::kPortCountersExtended);
+    wire::PortCountersExtended asked;
+    asked.port_select = PortNum{1};
+    wire::set_body(mad, asked);
+    const auto reply = hand.exchange(false, mad::gsi_address(lid), mad);
+    return reply ? wire::body<wire::PortErrorsExtended>(reply->mad).symbol_error_counter
+                 : kNoAnswer;
+  };
+  const auto capabilities = [&] {
+    const auto reply = hand.gmp(lid, Method::Get, attr::kClassPortInfo);
+    return reply ? wire::body<wire::ClassPortInfo>(reply->mad).capability_mask2 : kNoAnswer;
+  };
+  ASSERT_TRUE(model.set_counter(hand.now(), {kH2, 1}, "SymbolErrorCounter", 70'000));
+  EXPECT_EQ(symbol_errors(), 0U);
+  EXPECT_EQ(capabilities(), 0U);
+  is(kH2, "wide_errors", "1");
+  EXPECT_EQ(symbol_errors(), 70'000U);
+  EXPECT_EQ(capabilities(), kErrorsExtended);
 }
 
 TEST_F(Device, APmaMayBeElsewhere) {
