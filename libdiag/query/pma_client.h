@@ -13,6 +13,10 @@ namespace pma_cap {
 inline constexpr std::uint16_t kExtendedWidth = 1U << 9,  // PortCountersExtended, all of it
     kExtendedWidthNoIetf = 1U << 10;                      // without the unicast and multicast ones
 }
+/// ... CapabilityMask2.
+namespace pma_cap2 {
+inline constexpr std::uint32_t kErrorsExtended = 1U << 1;  // PortErrorsExtended is there
+}
 inline constexpr std::uint8_t kAllPorts = 255;
 
 mad::Request pma_request(mad::Cookie cookie, Lid lid, std::uint16_t attribute, std::uint8_t port,

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/performance_attributes.h"
 
 namespace sm::managers::performance {
 
@@ -27,6 +27,7 @@ struct CounterRow {
   std::uint8_t select2;  // CounterSelect2
   std::uint64_t (*narrow)(const ib::wire::PortCounters&);
   std::uint64_t (*wide)(const ib::wire::PortCountersExtended&);  // null: not in there
+  std::uint64_t (*wide_error)(const ib::wire::PortErrorsExtended&);  // null: not in there
 };
 
 inline constexpr std::size_t kCounterCount = 22;

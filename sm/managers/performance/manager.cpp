@@ -27,7 +27,7 @@ constexpr unsigned kRedirectionsMost = 4;
 /// Ports of one sweep that get a line each.
 constexpr std::size_t kPortsToldMost = 20;
 
-bool is_wide(std::uint16_t capabilities) {
+bool has_wide_data(std::uint16_t capabilities) {
   return (capabilities &
           (ib::query::pma_cap::kExtendedWidth | ib::query::pma_cap::kExtendedWidthNoIetf)) != 0;
 }
@@ -46,10 +46,15 @@ struct PerformanceManager::Target {
   EndPort end;
   ib::mad::Address first;  // before any redirection
   ib::PKey redirect_p_key{};
-  std::vector<PortRecord> ports;  // to be read, with what is said of them
-  std::size_t next{0};            // of `ports`, in this sweep
+  struct Port {
+    std::uint8_t number{};
+    PortRecord* record{};  // null: it was not read yet
+  };
+  std::vector<Port> ports;  // to be read
+  std::size_t next{0};      // of `ports`, in this sweep
   bool asked_info{false};
   std::uint16_t capabilities{0};
+  bool has_wide_errors{false};
   unsigned redirections{0};
   Reading reading;  // of the port that is being read
 };
@@ -108,6 +113,7 @@ std::size_t PerformanceManager::forget_gone_nodes() {
 }
 
 void PerformanceManager::forget_gone() {
+  const std::size_t before = records_.size();
   for (auto at = records_.begin(); at != records_.end();) {
     // A port whose cable is out counts on when it is back.
     if (subnet_ == nullptr || subnet_->fabric().find_node(at->second.node_guid)) {
@@ -117,6 +123,8 @@ void PerformanceManager::forget_gone() {
       at = records_.erase(at);
     }
   }
+  if (records_.size() != before)
+    for (auto& [guid, target] : targets_) find_ports(*target);
 }
 
 std::vector<Redirection> PerformanceManager::redirections() const {
@@ -147,7 +155,7 @@ void PerformanceManager::forget_redirections(const std::string& node) {
     const bool is_meant =
         node.empty() || r.node_name == node || (ib::parse_guid(node, guid) && guid == r.node_guid);
     if (!is_meant) continue;
-    for (auto& [port_guid, target] : targets_) {
+    for (const auto& [port_guid, target] : targets_) {
       if (target->end.node_guid != r.node_guid || target->end.port.port != r.port) continue;
       target->end.address = target->first;
       target->asked_info = false;
@@ -165,25 +173,53 @@ void PerformanceManager::clear_totals(Instant now) {
 
 // ---- a sweep
 
-/// Targets are those of the last subnet that was told; what is known of their agents stays.
+/// Of the last subnet that was told.
 void PerformanceManager::begin(Instant now) {
   sweeping_ = true;
   sweep_began_ = now;
   next_sweep_ = now + options_.sweep_time;
   with_errors_.clear();
+  if (swept_ != subnet_) find_targets();
+  if (options_.forget_gone_nodes) forget_gone();
+  std::size_t ports = 1;
+  for (auto& [guid, target] : targets_) {
+    ports += target->ports.size();
+    target->next = 0;
+    target->redirections = 0;
+    if (target->end.address.lid != target->first.lid) {
+      // An agent elsewhere is looked for at its first place again: it may be back.
+      target->end.address = target->first;
+      target->asked_info = false;
+    }
+    if (options_.ask_capabilities && !target->asked_info)
+      work_.push_back({target.get(), Step::Info, 0, {}});
+    else
+      next_port(*target);
+  }
+  // Those that take longest first.
+  std::ranges::stable_sort(work_, std::greater<>{},
+                           [](const Asked& asked) { return asked.target->ports.size(); });
+  windows_kept_ =
+      std::clamp<std::size_t>(options_.windows_most / ports, 2, Options::kWindowsMost) - 1;
+  if (work_.empty()) end(now);
+}
+
+/// What is known of agents that are there still stays.
+void PerformanceManager::find_targets() {
   auto before = std::exchange(targets_, {});
   for (auto& [key, record] : records_) record.active = false;
   const auto& fabric = subnet_->fabric();
+  swept_ = subnet_;
   for (EndPort& end : end_ports(*subnet_)) {
     const bool is_switch = end.type == ib::wire::NodeType::Switch;
     if (options_.ignore_cas && !is_switch) continue;
-    auto& target = targets_[end.port_guid];
-    const auto known = before.find(end.port_guid);
-    target = std::make_shared<Target>();
+    auto target = std::make_unique<Target>();
     target->first = end.address;
-    if (known != before.end() && known->second->end.address.lid == end.address.lid) {
+    if (const auto known = before.find(end.port_guid);
+        known != before.end() && known->second->end.address.lid == end.address.lid) {
       target->asked_info = known->second->asked_info;
       target->capabilities = known->second->capabilities;
+      target->has_wide_errors = known->second->has_wide_errors;
       // One that redirected is asked where it said; the others by the routes of now.
       const ib::mad::Address &asked = known->second->end.address, &first = known->second->first;
       if (asked.lid != first.lid || asked.qpn != first.qpn) end.address = asked;
@@ -192,57 +228,63 @@ void PerformanceManager::begin(Instant now) {
     // What a switch sends and receives itself is counted where it has an enhanced port 0.
     const unsigned first = is_switch ? (node.enhanced_port0 ? 0 : 1) : end.port.port;
     const unsigned last = is_switch ? node.num_ports : end.port.port;
-    for (unsigned p = first; p <= last; ++p) {
-      const PortRef ref{end.port.node, static_cast<std::uint8_t>(p)};
-      const auto& port = fabric.port(ref);
-      if (p != 0 && !port.peer) continue;
-      PortRecord record;
-      record.node_guid = end.node_guid;
-      record.port_guid = end.port_guid;
-      record.port = ref.port;
-      record.node_name = node.name();
-      record.here = ib::report::port_shape(fabric, ref);
-      if (port.peer) record.there = ib::report::port_shape(fabric, port.peer);
-      target->ports.push_back(std::move(record));
-    }
+    for (unsigned p = first; p <= last; ++p)
+      if (p == 0 || fabric.port(end.port.node, p).peer)
+        target->ports.push_back({static_cast<std::uint8_t>(p), nullptr});
     target->end = std::move(end);
-    for (const PortRecord& port : target->ports)
-      if (const auto at = records_.find({port.node_guid, port.port}); at != records_.end()) {
-        // A cable may have been moved, a node have another name.
-        at->second.active = true;
-        at->second.port_guid = port.port_guid;
-        at->second.node_name = port.node_name;
-        at->second.here = port.here;
-        at->second.there = port.there;
-      }
-    if (options_.ask_capabilities && !target->asked_info) {
-      work_.push_back({target, Step::Info, 0, {}});
-    } else {
-      next_port(target);
-    }
+    find_ports(*target);
+    for (const Target::Port& port : target->ports)
+      if (port.record != nullptr) describe(*port.record, *target, port.number);
+    targets_[target->end.port_guid] = std::move(target);
   }
-  if (options_.forget_gone_nodes) forget_gone();
-  std::size_t ports = 1;
-  for (const auto& [guid, target] : targets_) ports += target->ports.size();
-  windows_kept_ =
-      std::clamp<std::size_t>(options_.windows_most / ports, 2, Options::kWindowsMost) - 1;
-  if (work_.empty()) end(now);
 }
 
-void PerformanceManager::next_port(const std::shared_ptr<Target>& target) {
-  if (target->next >= target->ports.size()) return;
-  target->reading = {};
-  work_.push_back({target, Step::Narrow, target->ports[target->next++].port, {}});
+/// The records of its ports, as far as there are any.
+void PerformanceManager::find_ports(Target& target) {
+  for (Target::Port& port : target.ports) {
+    const auto at = records_.find({target.end.node_guid, port.number});
+    port.record = at == records_.end() ? nullptr : &at->second;
+  }
+}
+
+/// A cable may have been moved, a node have another name.
+void PerformanceManager::describe(PortRecord& record, const Target& target,
+                                  std::uint8_t port) const {
+  const auto& fabric = swept_->fabric();
+  const PortRef ref{target.end.port.node, port};
+  record.active = true;
+  record.node_guid = target.end.node_guid;
+  record.port_guid = target.end.port_guid;
+  record.port = port;
+  record.node_name = fabric.node(ref.node).name();
+  record.here = ib::report::port_shape(fabric, ref);
+  record.there.reset();
+  if (const auto peer = fabric.port(ref).peer) record.there = ib::report::port_shape(fabric, peer);
+}
+
+/// Before those that were not begun: of a hundred thousand ports a few hundred are in the caches.
+void PerformanceManager::next_port(Target& target) {
+  if (target.next >= target.ports.size()) return;
+  target.reading = {};
+  work_.push_front({&target,
+                    target.has_wide_errors ? Step::Wide : Step::Narrow,
+                    target.ports[target.next++].number,
+                    {}});
 }
 
 std::vector<ib::mad::Request> PerformanceManager::take_requests(Instant, std::size_t most) {
   std::vector<ib::mad::Request> requests;
+  requests.reserve(std::min(most, work_.size()));
   while (!work_.empty() && requests.size() < most) {
-    const ib::mad::Cookie cookie = next_cookie_++ % kCookiesEnd;
-    Asked asked = std::move(work_.front());
+    if (free_.empty()) {
+      free_.push_back(asked_.size());
+      asked_.emplace_back();
+    }
+    const std::size_t place = free_.back();
+    free_.pop_back();
+    asked_[place] = work_.front();
     work_.pop_front();
-    requests.push_back(request_of(cookie, asked));
-    under_way_.emplace(cookie, std::move(asked));
+    requests.push_back(request_of(place, asked_[place]));
   }
   return requests;
 }
@@ -264,101 +306,106 @@ ib::mad::Request PerformanceManager::request_of(ib::mad::Cookie cookie, const As
 }
 
 void PerformanceManager::on_completion(Instant now, const ib::mad::Completion& completion) {
-  const auto at = under_way_.find(completion.cookie);
-  if (at == under_way_.end()) return;
-  const Asked asked = std::move(at->second);
-  under_way_.erase(at);
+  const auto place = static_cast<std::size_t>(completion.cookie);
+  if (place >= asked_.size() || asked_[place].target == nullptr) return;
+  const Asked asked = std::exchange(asked_[place], {});
+  free_.push_back(place);
   if (!completion.reply) {
-    skip(asked.target, completion.reply.error().message);
+    skip(*asked.target, completion.reply.error().message);
   } else if (asked.step == Step::Info ||
              (asked.step != Step::Clear && (completion.reply->mad.status() & kRedirected) != 0)) {
-    on_info(asked.target, *completion.reply);
+    on_info(*asked.target, *completion.reply);
+  } else if (asked.step == Step::Clear) {
+    on_cleared(now, asked, completion.reply->mad.status());
   } else {
     on_counters(now, asked, *completion.reply);
   }
-  if (work_.empty() && under_way_.empty()) end(now);
+  if (work_.empty() && under_way() == 0) end(now);
 }
 
 /// An answer that is ClassPortInfo, whether asked for or because the agent is elsewhere.
-void PerformanceManager::on_info(const std::shared_ptr<Target>& target,
-                                 const ib::mad::Packet& answer) {
+void PerformanceManager::on_info(Target& target, const ib::mad::Packet& answer) {
   const std::uint16_t status = answer.mad.status();
-  target->asked_info = true;
+  target.asked_info = true;
   if ((status & ~kRedirected) != 0) {
     // An agent without ClassPortInfo has the counters that every one must have.
     next_port(target);
     return;
   }
   const auto info = ib::wire::body<ib::wire::ClassPortInfo>(answer.mad);
-  target->capabilities = info.capability_mask;
+  target.capabilities = info.capability_mask;
+  target.has_wide_errors = has_wide_data(info.capability_mask) &&
+                           (info.capability_mask2 & ib::query::pma_cap2::kErrorsExtended) != 0;
   const bool elsewhere = info.redirect_lid != ib::kNoLid && info.redirect_qp != 0 &&
-                         (info.redirect_lid != target->end.address.lid || info.redirect_qp != 1);
+                         (info.redirect_lid != target.end.address.lid || info.redirect_qp != 1);
   if (elsewhere && options_.follow_redirections && info.redirect_lid <= ib::kLidUnicastMax) {
-    if (++target->redirections > kRedirectionsMost) {
+    if (++target.redirections > kRedirectionsMost) {
       skip(target, "its agent redirects again and again");
       return;
     }
-    ib::mad::Address& address = target->end.address;
+    ib::mad::Address& address = target.end.address;
     address.lid = info.redirect_lid;
     address.qpn = info.redirect_qp;
     address.q_key = info.redirect_q_key;
     address.sl = info.redirect_sl;
-    target->redirect_p_key = info.redirect_p_key;
+    target.redirect_p_key = info.redirect_p_key;
   } else if ((status & kRedirected) != 0) {
     skip(target,
          "its agent redirects, and that is not followed (perfmgr_redir, or to a GID alone)");
     return;
   }
   // What was asked of the wrong place is asked again.
-  if (target->next > 0) --target->next;
+  if (target.next > 0) --target.next;
   next_port(target);
+}
+
+void PerformanceManager::on_cleared(Instant now, const Asked& asked, std::uint16_t status) {
+  const auto record = records_.find({asked.target->end.node_guid, asked.port});
+  if (status == 0) {
+    if (record != records_.end())
+      record->second.totals.cleared(now, asked.select.select, asked.select.select2);
+  } else if (named_.insert(asked.target->end.port_guid).second) {
+    log(ib::LogLevel::Warning,
+        fmt::format("{} refuses to clear its counters (status 0x{:04x}): those that are full say "
+                    "nothing any more",
+                    asked.target->end.name, status));
+  }
 }
 
 void PerformanceManager::on_counters(Instant now, const Asked& asked,
                                      const ib::mad::Packet& answer) {
-  const auto& target = asked.target;
-  if (asked.step == Step::Clear) {
-    const auto record = records_.find({target->end.node_guid, asked.port});
-    if (answer.mad.status() != 0) {
-      if (named_.insert(target->end.port_guid).second)
-        log(ib::LogLevel::Warning,
-            fmt::format("{} refuses to clear its counters (status 0x{:04x}): those that are full "
-                        "say nothing any more",
-                        target->end.name, answer.mad.status()));
-    } else if (record != records_.end()) {
-      record->second.totals.cleared(now, asked.select.select, asked.select.select2);
-    }
-    return;
-  }
+  Target& target = *asked.target;
   if (asked.step == Step::Narrow) {
     auto counters = ib::query::read_port_counters(answer, asked.port);
     if (!counters) return skip(target, counters.error().message);
-    target->reading.narrow = *counters;
-    target->reading.has_xmit_wait = (target->capabilities & kHasXmitWait) != 0;
-    if (is_wide(target->capabilities)) {
-      work_.push_back({target, Step::Wide, asked.port, {}});
+    target.reading.narrow = *counters;
+    target.reading.has_xmit_wait = (target.capabilities & kHasXmitWait) != 0;
+    if (has_wide_data(target.capabilities)) {
+      work_.push_front({&target, Step::Wide, asked.port, {}});
       return;
     }
   } else {
     auto counters = ib::query::read_port_counters_extended(answer, asked.port);
     if (!counters) return skip(target, counters.error().message);
-    target->reading.wide = *counters;
-    target->reading.has_packet_kinds =
-        (target->capabilities & ib::query::pma_cap::kExtendedWidth) != 0;
+    target.reading.wide = *counters;
+    target.reading.has_packet_kinds =
+        (target.capabilities & ib::query::pma_cap::kExtendedWidth) != 0;
+    if (target.has_wide_errors)
+      target.reading.wide_errors = ib::wire::body<ib::wire::PortErrorsExtended>(answer.mad);
   }
-  named_.erase(target->end.port_guid);
-  keep(now, *target, asked.port);
-  if (const auto record = records_.find({target->end.node_guid, asked.port});
-      record != records_.end())
-    if (const auto select = record->second.totals.nearly_full(); !select.empty())
-      work_.push_back({target, Step::Clear, asked.port, select});
+  if (!named_.empty()) named_.erase(target.end.port_guid);
+  keep(now, target);
   next_port(target);
 }
 
-void PerformanceManager::keep(Instant now, Target& target, std::uint8_t port) {
-  PortRecord& fresh = target.ports[target.next - 1];
-  const PortKey key{fresh.node_guid, port};
-  PortRecord& record = records_.try_emplace(key, fresh).first->second;
+void PerformanceManager::keep(Instant now, Target& target) {
+  Target::Port& port = target.ports[target.next - 1];
+  const PortKey key{target.end.node_guid, port.number};
+  if (port.record == nullptr) {
+    port.record = &records_[key];
+    describe(*port.record, target, port.number);
+  }
+  PortRecord& record = *port.record;
   record.active = true;
   record.take(now, target.reading, options_.windows, windows_kept_, news_);
   if (options_.stores) unstored_.push_back(key);
@@ -370,6 +417,8 @@ void PerformanceManager::keep(Instant now, Target& target, std::uint8_t port) {
     return false;
   }();
   if (errors_in(more) > 0 || waits) with_errors_.push_back(key);
+  if (const auto select = record.totals.nearly_full(); !select.empty())
+    work_.push_front({&target, Step::Clear, port.number, select});
 }
 
 PerformanceManager::Unstored PerformanceManager::take_unstored(std::size_t most) {
@@ -403,11 +452,11 @@ void PerformanceManager::resume(Instant now, std::span<const StoredWindow> store
 }
 
 /// Nothing more is asked of it in this sweep. Named once, until it answers again.
-void PerformanceManager::skip(const std::shared_ptr<Target>& target, std::string why) {
-  target->next = target->ports.size();
-  if (named_.insert(target->end.port_guid).second)
+void PerformanceManager::skip(Target& target, std::string why) {
+  target.next = target.ports.size();
+  if (named_.insert(target.end.port_guid).second)
     log(ib::LogLevel::Warning,
-        fmt::format("counters of {} cannot be read: {}", target->end.name, why));
+        fmt::format("counters of {} cannot be read: {}", target.end.name, why));
 }
 
 void PerformanceManager::end(Instant now) {

@@ -6,8 +6,9 @@
 //   Waiting --sweep time--> Reading --all read--> Waiting
 //
 // A target is an end port: a CA or router port, or port 0 of a switch for all ports of the switch.
-// It is asked for ClassPortInfo once, then for PortCounters (and PortCountersExtended where it has
-// them) of each port with a cable, port by port; a counter that is nearly full is cleared.
+// It is asked for ClassPortInfo once, then for the counters of each port with a cable, port by
+// port: PortCounters, PortCountersExtended where it has them, the latter alone where errors are in
+// there, too. A counter that is nearly full is cleared.
 #pragma once
 
 #include <deque>
@@ -17,7 +18,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -97,7 +97,7 @@ class PerformanceManager final : public Manager {
   unsigned sweeps() const { return sweeps_; }  // that have ended
   bool sweeping() const { return sweeping_; }
   const Options& options() const { return options_; }
-  std::size_t under_way() const { return under_way_.size(); }
+  std::size_t under_way() const { return asked_.size() - free_.size(); }
 
   // ---- for the operator
   bool is_enabled() const { return enabled_; }
@@ -120,19 +120,23 @@ class PerformanceManager final : public Manager {
   enum class Step : std::uint8_t { Info, Narrow, Wide, Clear };
   struct Target;
   struct Asked {
-    std::shared_ptr<Target> target;
+    Target* target{};  // one of targets_, which stay as they are during a sweep
     Step step{};
     std::uint8_t port{};
     PortTotals::Select select;
   };
 
   void begin(ib::Instant now);
+  void find_targets();
+  void find_ports(Target& target);
+  void describe(PortRecord& record, const Target& target, std::uint8_t port) const;
   void end(ib::Instant now);
-  void next_port(const std::shared_ptr<Target>& target);
-  void on_info(const std::shared_ptr<Target>& target, const ib::mad::Packet& answer);
+  void next_port(Target& target);
+  void on_info(Target& target, const ib::mad::Packet& answer);
   void on_counters(ib::Instant now, const Asked& asked, const ib::mad::Packet& answer);
-  void keep(ib::Instant now, Target& target, std::uint8_t port);
-  void skip(const std::shared_ptr<Target>& target, std::string why);
+  void on_cleared(ib::Instant now, const Asked& asked, std::uint16_t status);
+  void keep(ib::Instant now, Target& target);
+  void skip(Target& target, std::string why);
   ib::mad::Request request_of(ib::mad::Cookie cookie, const Asked& asked) const;
   void tell_errors();
   void forget_gone();
@@ -140,12 +144,13 @@ class PerformanceManager final : public Manager {
 
   Options options_;
   SnapshotPtr subnet_;
+  SnapshotPtr swept_;                                    // the subnet that targets_ are of
   std::optional<std::string> beside_;                    // the master, where that is another one
-  std::map<ib::Guid, std::shared_ptr<Target>> targets_;  // by the GUID of the end port
+  std::map<ib::Guid, std::unique_ptr<Target>> targets_;  // by the GUID of the end port
   PortRecords records_;
   std::deque<Asked> work_;
-  std::unordered_map<ib::mad::Cookie, Asked> under_way_;
-  ib::mad::Cookie next_cookie_{0};
+  std::vector<Asked> asked_;          // by their cookies, free places among them
+  std::vector<std::size_t> free_;     // of asked_
   std::vector<PortKey> with_errors_;  // of this sweep
   std::set<ib::Guid> named_;          // targets whose trouble has been told
   RecordNews news_;

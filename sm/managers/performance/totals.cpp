@@ -4,8 +4,13 @@
 namespace sm::managers::performance {
 namespace {
 
+bool is_narrow(const CounterRow& row, const Reading& reading) {
+  return row.wide != nullptr ? !reading.wide : !reading.wide_errors;
+}
+
 /// The value that the reading has of a counter; nothing: it has none.
 std::optional<std::uint64_t> value_of(const CounterRow& row, const Reading& reading) {
+  if (row.wide_error != nullptr && reading.wide_errors) return row.wide_error(*reading.wide_errors);
   if (row.kind == CounterKind::Wait && !reading.has_xmit_wait) return std::nullopt;
   if (row.wide != nullptr && reading.wide) {
     if (row.bits == 0 && !reading.has_packet_kinds) return std::nullopt;
@@ -29,9 +34,8 @@ void PortTotals::take(ib::Instant now, const Reading& reading) {
     totals_[i] = more > kMost - totals_[i] ? kMost : totals_[i] + more;
     if (readings_ > 0) increase_[i] = more;
     last_[i] = *value;
-    const bool is_narrow = rows[i].wide == nullptr || !reading.wide;
     const std::uint64_t full = largest(rows[i]);
-    if (is_narrow && *value >= full - full / 4) {
+    if (is_narrow(rows[i], reading) && *value >= full - full / 4) {
       nearly_full_.select |= rows[i].select;
       nearly_full_.select2 = static_cast<std::uint8_t>(nearly_full_.select2 | rows[i].select2);
     }

@@ -15,6 +15,8 @@ struct Reading {
   ib::wire::PortCounters narrow;
   /// Where the device has PortCountersExtended.
   std::optional<ib::wire::PortCountersExtended> wide;
+  /// Where it has these, too; then `narrow` is not read.
+  std::optional<ib::wire::PortErrorsExtended> wide_errors;
   bool has_xmit_wait{true};     // ClassPortInfo:CapabilityMask says so
   bool has_packet_kinds{true};  // unicast and multicast packets, of `wide`
 };

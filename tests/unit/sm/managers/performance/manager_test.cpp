@@ -43,6 +43,7 @@ struct Agents {
 
   struct Agent {
     std::uint16_t capabilities{0x1200};  // extended width, PortXmitWait
+    std::uint32_t capabilities2{0};      // 2: errors in PortCountersExtended, too
     bool silent{false}, refuses_clear{false}, wrong_port{false}, without_info{false};
     Lid redirects_to{};
     std::map<std::uint8_t, Reading> ports;
@@ -95,6 +96,7 @@ struct Agents {
     if (agent.redirects_to != ib::kNoLid || attribute == attr::kClassPortInfo) {
       ib::wire::ClassPortInfo info;
       info.capability_mask = agent.capabilities;
+      info.capability_mask2 = agent.capabilities2;
       info.redirect_lid = agent.redirects_to;
       info.redirect_qp = agent.redirects_to == ib::kNoLid ? 0 : 1;
       info.redirect_q_key = 0x80010000;
@@ -121,6 +123,7 @@ struct Agents {
       ib::wire::PortCountersExtended wide = reading.wide.value_or(ib::wire::PortCountersExtended{});
       wide.port_select = said;
       ib::wire::set_body(mad, wide);
+      if (reading.wide_errors) ib::wire::set_body(mad, *reading.wide_errors);
     }
     return done;
   }
@@ -235,6 +238,30 @@ TEST_F(PerformanceTest, AnAgentWithoutClassPortInfoOrWideCountersIsReadByTheNarr
     const auto& totals = agents.record(fabric.node(node(host)).guid, 1).totals;
     EXPECT_EQ(totals.values()[static_cast<std::size_t>(row)], 9U) << host;
   }
+}
+
+TEST_F(PerformanceTest, WhereErrorsAreWideTooOneQuestionAPortIsEnoughAndNothingIsCleared) {
+  for (const auto& each : fabric.nodes()) agent(each.description).capabilities2 = 2;
+  auto& errors = agent("host0004 HCA-1").ports[1].wide_errors.emplace();
+  errors.symbol_error_counter = 70'000;  // more than PortCounters can tell
+  errors.port_xmit_wait = 1ULL << 40;
+  agents.up(fabric);
+  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], kPorts);
+  EXPECT_EQ(agents.asked[attr::kPortCounters], 0U);
+  EXPECT_EQ(agents.clears, 0U);
+  const auto value = [&](std::string_view name) {
+    const auto rows = counter_rows();
+    const auto row = std::ranges::find(rows, name, &CounterRow::name) - rows.begin();
+    const auto& totals = agents.record(fabric.node(node("host0004 HCA-1")).guid, 1).totals;
+    return totals.values()[static_cast<std::size_t>(row)];
+  };
+  EXPECT_EQ(value("SymbolErrorCounter"), 70'000U);
+  EXPECT_EQ(value("PortXmitWait"), 1ULL << 40);
+  errors.symbol_error_counter = 70'003;
+  agents.sweep();
+  EXPECT_EQ(value("SymbolErrorCounter"), 70'003U);
+  EXPECT_THAT(agents.log, ElementsAre(HasSubstr("SymbolErrorCounter +3 in ")));
+  EXPECT_EQ(agents.asked[attr::kClassPortInfo], kHosts + kSwitches);
 }
 
 TEST_F(PerformanceTest, ARedirectionIsFollowedAndACircleIsNot) {
