@@ -23,6 +23,19 @@ ib::mad::TransactorOptions transactor_options(const DaemonOptions& options,
   return transactor;
 }
 
+/// As many as perfmgr_max_outstanding_queries, one to an agent: the places that the kernel has for
+/// answers are of SMPs and of subnet administration.
+ib::mad::TransactorOptions reader_options(const DaemonOptions& options,
+                                          const ib::mad::UmadPort& port) {
+  ib::mad::TransactorOptions transactor = transactor_options(options, port);
+  transactor.window = static_cast<std::uint32_t>(
+      std::min<std::size_t>(options.performance->outstanding, UINT32_MAX));
+  if (const std::uint32_t most = port.window_max(); most != 0)
+    transactor.window = std::min(transactor.window, most);
+  transactor.awaited_most = 0;
+  return transactor;
+}
+
 }  // namespace
 
 ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& options,
@@ -32,6 +45,8 @@ ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& option
   auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::EventLoop);
   if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
   std::unique_ptr<Managers> made(new Managers(transactor_options(options, **port), log));
+  if (options.performance)
+    made->readers_ = managers::ClientChannel(reader_options(options, **port));
   made->channel_.port = *std::move(port);
   made->add_managers(options);
   for (const auto* machines : {&made->setters_, &made->readers_})
