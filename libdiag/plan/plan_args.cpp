@@ -19,11 +19,11 @@ cli::Read place(std::string& out, const char* kind) {
   };
 }
 
-/// `file` only where there is something to read.
-std::vector<std::string> all_engines(bool has_tables) {
+/// Those that route by files only where there are some.
+std::vector<std::string> all_engines(const route::Options& options) {
   std::vector<std::string> names;
   for (const auto& engine : route::engines())
-    if (has_tables || engine.name != std::string_view("file")) names.emplace_back(engine.name);
+    if (engine.given == nullptr || engine.given(options)) names.emplace_back(engine.name);
   return names;
 }
 
@@ -83,15 +83,12 @@ Result<void> PlanArgs::compare(const std::string& list) {
 Result<PlanCommand> PlanArgs::command() const {
   auto read = routing_.read();
   if (!read) return tl::unexpected<Error>(std::move(read.error()));
-  using route::OptionFile;
-  const auto& files = routing_.files();
-  auto command = this->command(std::move(read->choice), files.contains(OptionFile::Lfts) ||
-                                                            files.contains(OptionFile::LidMatrix));
+  auto command = this->command(std::move(read->choice));
   if (command) command->mentions = std::move(read->mentions);
   return command;
 }
 
-Result<PlanCommand> PlanArgs::command(route::ChoiceOptions of_routing, bool has_tables) const {
+Result<PlanCommand> PlanArgs::command(route::ChoiceOptions of_routing) const {
   PlanCommand command = command_;
   if (operand_ && !load_.empty())
     return fail(ErrorKind::Usage, "expected one topology, got --load '" + printable(load_) +
@@ -113,7 +110,7 @@ Result<PlanCommand> PlanArgs::command(route::ChoiceOptions of_routing, bool has_
                 "expected one engine's routes for --dump, --svg and --figures; name it with -R "
                 "instead of --compare");
   if (*compared_ == kAll) {
-    choice.engines = all_engines(has_tables);
+    choice.engines = all_engines(choice.engine);
   } else {
     route::ChoiceOptions listed;
     if (auto known = route::read_engine_list(*compared_, listed); !known)

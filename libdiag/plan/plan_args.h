@@ -44,9 +44,8 @@ class PlanArgs {
   /// What was asked for, once the words are read; option files are read here. An error is of kind
   /// Usage.
   Result<PlanCommand> command() const;
-  /// The same with the caller's options of routing. `has_tables`: their files have forwarding
-  /// tables, for the engine `file`.
-  Result<PlanCommand> command(route::ChoiceOptions choice, bool has_tables) const;
+  /// The same with the caller's options of routing, whose files were read.
+  Result<PlanCommand> command(route::ChoiceOptions choice) const;
 
  private:
   PlanCommand command_;

@@ -31,7 +31,6 @@ class RoutingArgs {
  public:
   void add_to(cli::CommandLine& line);
 
-  const route::OptionFiles& files() const { return files_; }
   const route::ChoiceOptions& choice() const { return choice_; }
   /// choice() with what the files say, and what they mention. An error of kind Usage names the file
   /// and what is wrong in it.

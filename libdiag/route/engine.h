@@ -115,6 +115,8 @@ struct EngineEntry {
   /// Of engines that spread LIDs over candidates, so that reroute.h can change single entries. It
   /// fails where compute does, and says the same.
   Result<CandidateRule> (*candidates)(const Request&){nullptr};
+  /// Whether the operator's files say what it routes by. Null: it needs no file.
+  bool (*given)(const Options&){nullptr};
 };
 /// Every engine, by name as opensm spells it.
 std::span<const EngineEntry> engines();

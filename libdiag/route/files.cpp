@@ -493,7 +493,8 @@ Result<Mentions> read_option_text(OptionFile which, std::string_view text, const
 std::vector<std::string> empty_files(const std::vector<Mentions>& mentions) {
   std::vector<std::string> lines;
   for (const Mentions& file : mentions)
-    if (const char* option = list_option(file.which); option != nullptr && file.places.empty())
+    if (const char* option = file.which ? list_option(*file.which) : nullptr;
+        option != nullptr && file.places.empty())
       lines.push_back(file.file + ": names nothing (" + option + "): routed as without it");
   return lines;
 }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,7 @@ struct Mention {
 };
 struct Mentions {
   std::string file;
-  OptionFile which{};
+  std::optional<OptionFile> which;  // nothing: a file of another kind
   std::vector<Mention> places;
 };
 

@@ -68,6 +68,8 @@ struct TableFiles {
   std::vector<tables::LidMatrix> matrix;
 };
 
+struct Chain;  // chain/chain.h
+
 struct Options {
   /// For whoever makes the graph: behind these nodes (or ports) is no host, so they count in no
   /// rank, place or load.
@@ -99,6 +101,7 @@ struct Options {
   std::optional<TorusConfig> torus;  // --torus_config
 
   std::shared_ptr<const TableFiles> tables;  // engine `file`; null: none given
+  std::shared_ptr<const Chain> chain;        // engine `chain`; null: none given
 };
 
 }  // namespace ib::route

@@ -258,8 +258,7 @@ ib::Result<PlanVerb> plan_verb(const PlanArgs& said, const config::Requests& ask
   if (const std::string trouble = options->trouble(); !trouble.empty())
     return ib::fail(ib::ErrorKind::Usage, trouble);
   const auto& settings = configuration.settings;
-  auto command = said.args.command(
-      options->core.plan.choice, !settings.lfts_file.empty() || !settings.lid_matrix_file.empty());
+  auto command = said.args.command(options->core.plan.choice);
   if (!command) return tl::unexpected<ib::Error>(std::move(command.error()));
   if (origin("lmc") != config::Origin::From::Default)
     command->plan.lmc = static_cast<std::uint8_t>(settings.lmc);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libdiag/base/fnv.h"
+#include "libdiag/route/chain/chain.h"
 
 namespace sm::plan {
 namespace {
@@ -136,6 +137,11 @@ std::uint64_t sum_of(const ib::route::Options& o) {
   for (const auto& [guid, ports] : o.port_search_order) {
     sum.add(guid.value, ports.size());
     for (const std::uint8_t port : ports) sum.add(port);
+  }
+  if (o.chain != nullptr) {
+    for (const char c : o.chain->text) sum.add(static_cast<unsigned char>(c));
+    for (const ib::route::ChainStep& step : o.chain->steps)
+      if (step.options != nullptr) sum.add(sum_of(*step.options));
   }
   if (!o.torus) return sum.value();
   for (std::size_t axis = 0; axis < 3; ++axis) sum.add(o.torus->radix[axis], o.torus->mesh[axis]);

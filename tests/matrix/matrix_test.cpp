@@ -121,7 +121,7 @@ TEST_P(Matrix, RoutesOrSaysWhyNot) {
 std::vector<std::string> engine_names() {
   std::vector<std::string> names;
   for (const auto& e : route::engines())
-    if (std::string(e.name) != "file") names.emplace_back(e.name);
+    if (e.given == nullptr) names.emplace_back(e.name);
   return names;
 }
 std::vector<std::size_t> kind_indexes() {

@@ -36,7 +36,10 @@ constexpr std::array kEngines{
     EngineEntry{"sssp", "fewest hops, loads even along whole paths; may form credit loops", sssp},
     EngineEntry{"dfsssp", "sssp whose credit loops are taken apart by several VLs", dfsssp},
     EngineEntry{"lash", "one shortest path for two switches, few VLs, no credit loops", lash},
-    EngineEntry{"file", "tables or hop counts from files, LIDs found again by port GUID", file},
+    EngineEntry{"chain", "parts of the fabric by engines of their own, one after the other", chain,
+                nullptr, [](const Options& options) { return options.chain != nullptr; }},
+    EngineEntry{"file", "tables or hop counts from files, LIDs found again by port GUID", file,
+                nullptr, [](const Options& options) { return options.tables != nullptr; }},
 };
 
 }  // namespace

@@ -60,6 +60,10 @@ Result<Routes> dfsssp(const Request& request);
 /// One way of fewest hops from switch to switch, on as few VLs as free it from deadlocks.
 Result<Routes> lash(const Request& request);
 
+/// Parts of the fabric by engines of their own (Options::chain). An error names the step that does
+/// not fit, or with which pairs are lost or a credit loop closes on all the VLs there are.
+Result<Routes> chain(const Request& request);
+
 /// Tables or hop counts that an operator saved (Options::tables), LIDs found again by port GUID.
 Result<Routes> file(const Request& request);
 

@@ -165,7 +165,7 @@ TEST(Plan, TheOrderOfNodesInTheFileDecidesNothing) {
                                   fabric::generate(fabric::RandomGraph{20, 40, 2}).value()};
   std::mt19937 random(1);
   for (const auto& engine : engines()) {
-    if (engine.name == std::string_view("file")) continue;
+    if (engine.given != nullptr) continue;
     for (const auto& f : kinds) {
       PlanOptions options;
       options.choice.engines = {engine.name};
