@@ -44,7 +44,7 @@ constexpr std::array kPartitions = {
         .on_reload(),
     truth("", "keep_pkey_indexes", &S::keep_pkey_indexes, "A P_Key keeps its index").on_reload(),
     text("", "pgrp_policy_file", &S::pgrp_policy_file, "FILE",
-         "Port groups that the partition file may name (else those of the QoS policy file)")
+         "Port groups for topologies, partitions and rates (else those of the QoS policy file)")
         .contents_on_reload(),
     number("", "sm_assigned_guid", {}, 0, 255, "Byte of the alias GUIDs that the SA invents")
         .opensm_has("0x00")

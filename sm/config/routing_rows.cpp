@@ -99,10 +99,12 @@ constexpr std::array kRouting = {
     truth("", "quasi_ftree_indexing", {}, "ftree numbers switches from the roots")
         .opensm_has("FALSE")
         .no_effect("ftree determines the places of switches"),
-    text("", "topo_policy_file", {}, "FILE", "Parts of the fabric, for routing chains")
-        .not_yet("one engine routes all of the fabric"),
-    text("", "rch_policy_file", {}, "FILE", "Routing chains")
-        .not_yet("one engine routes all of the fabric"),
+    text("", "topo_policy_file", &S::topo_policy_file, "FILE",
+         "Parts of the fabric, by port groups: engine chain")
+        .contents_on_reload(),
+    text("", "rch_policy_file", &S::rch_policy_file, "FILE",
+         "Engines for parts of the fabric, one after the other: engine chain")
+        .contents_on_reload(),
     truth("", "offsweep_balancing_enabled", &S::offsweep_balancing_enabled,
           "Balance routes that followed changes, when nothing has changed for a while")
         .on_reload(),

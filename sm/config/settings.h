@@ -66,6 +66,7 @@ struct Settings {
   std::string root_guid_file, cn_guid_file, io_guid_file, ids_guid_file;
   std::string port_prof_ignore_file, hop_weights_file, port_search_ordering_file;
   std::string guid_routing_order_file, no_host_guid_file, torus_config, lfts_file, lid_matrix_file;
+  std::string topo_policy_file, rch_policy_file;
   bool connect_roots{false};
   std::uint64_t max_reverse_hops{0};
   std::uint64_t scatter_ports{0};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "sm/config/table.h"
 #include "sm/config/value.h"
 #include "sm/daemon/adaptive_options.h"
+#include "sm/daemon/chain_options.h"
 #include "sm/daemon/congestion_options.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/node_name_options.h"
@@ -239,7 +241,12 @@ ib::Result<void> take_routing(const Settings& s, DaemonOptions& to) {
   auto [choice, files] = config::routing(s);
   auto read = ib::route::read_option_files(files, choice.engine);
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
-  to.routing_files = !files.empty();
+  auto chain = read_chain(s);
+  if (!chain) return tl::unexpected<ib::Error>(std::move(chain.error()));
+  read->options.chain = std::move(chain->chain);
+  std::ranges::move(chain->mentions, std::back_inserter(read->mentions));
+  std::ranges::move(chain->warnings, std::back_inserter(to.warnings));
+  to.routing_files = !files.empty() || read->options.chain != nullptr;
   to.core.plan.choice = std::move(choice);
   to.core.plan.choice.engine = std::move(read->options);
   to.core.plan.mentions = std::move(read->mentions);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libdiag/base/text.h"
+#include "libdiag/route/chain/chain.h"
 #include "sm/config/plugins.h"
 #include "sm/config/table.h"
 #include "sm/daemon/default_paths.h"
@@ -415,6 +416,7 @@ TEST_F(OptionsFile, APolicyOfPortGroupsByRulesIsForPartitions) {
   const std::string conf = write("conf", ("pgrp_policy_file " + groups + "\n").c_str());
   const auto options =
       std::get<DaemonOptions>(read({"-F", conf.c_str(), "-P", partitions.c_str()}));
+  EXPECT_EQ(options.core.plan.choice.engine.chain, nullptr);
   std::vector<policy::EndPortFacts> ports(2);
   ports[0].guid = ib::Guid{5}, ports[0].node_description = "node1 HCA-1", ports[0].port = 1;
   ports[1].guid = ib::Guid{6}, ports[1].node_description = "gate1 HCA-1", ports[1].port = 1;
@@ -424,6 +426,66 @@ TEST_F(OptionsFile, APolicyOfPortGroupsByRulesIsForPartitions) {
   write("groups", "port-group\nname: g\nport-regexp: (\nend-port-group\n");
   EXPECT_EQ(refusal({"-F", conf.c_str(), "-P", partitions.c_str()}),
             "ibsm: cannot use the port groups of " + groups);
+}
+
+class ChainOptions : public OptionsFile {
+ protected:
+  ChainOptions() {
+    groups_ = write("groups", "port-group\nname: island\nport-guid: 0x77@1-3\nend-port-group\n");
+    topologies_ =
+        write("topo", "topology\nid: 1\nsw-grp: island\nhca-grp: ALL_CAS\nend-topology\n");
+    roots_ = write("roots", "0x77\n");
+    step_conf_ = write("step.conf", ("root_guid_file " + roots_ + "\nlmc 3\n").c_str());
+    steps_ = write("steps", ("unicast-step\nid: 1\nengine: minhop\nend-unicast-step\n"
+                             "unicast-step\nid: 2\nengine: updn\ntopology: 1\npath-bit: 1\n"
+                             "config: " +
+                             step_conf_ + "\nend-unicast-step\n")
+                                .c_str());
+    conf_ =
+        write("conf", ("routing_engine chain\nscatter_ports 7\nlmc 1\npgrp_policy_file " + groups_ +
+                       "\ntopo_policy_file " + topologies_ + "\nrch_policy_file " + steps_ + "\n")
+                          .c_str());
+  }
+  std::string groups_, topologies_, roots_, step_conf_, steps_, conf_;
+};
+
+TEST_F(ChainOptions, ARoutingChainIsReadWithItsFiles) {
+  const auto options = std::get<DaemonOptions>(read({"-F", conf_.c_str()}));
+  EXPECT_TRUE(options.routing_files);
+  const auto* chain = options.core.plan.choice.engine.chain.get();
+  ASSERT_NE(chain, nullptr);
+  ASSERT_EQ(chain->steps.size(), 2U);
+  EXPECT_EQ(chain->steps[0].options, nullptr);
+  // What the step's file says, and what it leaves to the main one.
+  ASSERT_NE(chain->steps[1].options, nullptr);
+  EXPECT_EQ(chain->steps[1].options->roots.guids(), std::vector{ib::Guid{0x77}});
+  EXPECT_EQ(chain->steps[1].options->scatter_seed, 7U);
+  EXPECT_TRUE(options.core.plan.choice.engine.roots.empty());
+  EXPECT_EQ(options.warnings,
+            std::vector{step_conf_ + ": counts in the main options file alone: lmc (line 2)"});
+  EXPECT_EQ(options.core.plan.mentions.size(), 2U);
+  const auto unknown = unknown_names(ib::fabric::Fabric(), options.core.plan.mentions);
+  EXPECT_EQ(unknown[0], groups_ + ":3: no node has the GUID 0x0000000000000077");
+}
+
+TEST_F(ChainOptions, ARoutingChainWithAMistakeIsRefusedWhole) {
+  write("topo", "topology\nid: 1\nsw-grp: islnd\nhca-grp: ALL\nend-topology\n");
+  EXPECT_EQ(all_of_refusal({"-F", conf_.c_str()}),
+            "ibsm: cannot use the topologies of " + topologies_ + "\n" + topologies_ +
+                ":3:9: error: 'islnd' is no port group of " + groups_ +
+                "; did you mean 'island'?\n  sw-grp: islnd\n          ^\n");
+  write("topo", "topology\nid: 2\nsw-grp: island\nhca-grp: ALL\nend-topology\n");
+  EXPECT_EQ(refusal({"-F", conf_.c_str()}), "ibsm: cannot use the routing chain of " + steps_);
+  std::filesystem::remove(roots_);
+  write("topo", "topology\nid: 1\nsw-grp: island\nhca-grp: ALL\nend-topology\n");
+  EXPECT_NE(refusal({"-F", conf_.c_str()}).find(roots_), std::string::npos);
+}
+
+TEST_F(ChainOptions, APathBitWithoutThatManyLidsIsWarnedOf) {
+  const auto options = std::get<DaemonOptions>(read({"-F", conf_.c_str(), "-l", "0"}));
+  ASSERT_FALSE(options.warnings.empty());
+  EXPECT_EQ(options.warnings[0],
+            steps_ + ":5: step 2 routes no host: with lmc 0 ports have no LID of path-bit 1");
 }
 
 TEST_F(OptionsFile, AnSlOfAPartitionCountsWithQosAndThatItDoesNotIsSaid) {
