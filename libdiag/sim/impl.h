@@ -251,7 +251,7 @@ struct Model::Impl {
   PKey p_key_at(const SimPort& p, std::size_t index) const;
   Guid guid_at(const SimPort& p, std::size_t index) const;
 
-  // ---- transport.cpp: MADs on their way
+  // ---- transport.cpp, directed_routes.cpp, receivers.cpp: MADs on their way
   FlightIndex allocate();
   void release(FlightIndex f);
   Flight& flight(FlightIndex f) { return flight_chunks_[f >> 8][f & 0xFF]; }
