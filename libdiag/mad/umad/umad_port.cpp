@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <infiniband/umad.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,12 +15,12 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "libdiag/mad/describe.h"
 #include "libdiag/mad/rmpp.h"
+#include "libdiag/mad/umad/local_ports.h"
 
 namespace ib::mad {
 namespace {
@@ -31,43 +30,6 @@ constexpr std::size_t kBufferStart = 16U << 10;
 constexpr int kFailuresMost = 100;
 /// A receiver that cannot be woken looks this often whether it is to end.
 constexpr int kSliceMs = 50;
-
-/// umad's functions return -1 or a negative errno, by function and version; errno knows more.
-int errno_of(int result) {
-  if (errno != 0) return errno;
-  return result < 0 ? -result : result;
-}
-
-std::string no_port_text(const std::string& why) {
-  return fmt::format(
-      "no InfiniBand port on this host: {}; to try without hardware: ibfabric run TOPOLOGY -- "
-      "COMMAND",
-      why);
-}
-
-PortFacts facts_of(const umad_port_t& port, Guid node_guid) {
-  PortFacts facts;
-  facts.device = port.ca_name;
-  facts.port_num = static_cast<std::uint8_t>(port.portnum);
-  facts.node_guid = node_guid;
-  facts.port_guid = Guid{be64toh(port.port_guid)};
-  facts.gid_prefix = be64toh(port.gid_prefix);
-  facts.lid = Lid{static_cast<std::uint16_t>(port.base_lid)};
-  facts.lmc = static_cast<std::uint8_t>(port.lmc);
-  facts.sm_lid = Lid{static_cast<std::uint16_t>(port.sm_lid)};
-  facts.sm_sl = Sl{static_cast<std::uint8_t>(port.sm_sl)};
-  facts.state = static_cast<wire::PortState>(port.state);
-  facts.capability_mask = be32toh(port.capmask);
-  for (unsigned i = 0; i < port.pkeys_size; ++i) facts.p_keys.emplace_back(port.pkeys[i]);
-  return facts;
-}
-
-/// RoCE ports say Ethernet and have no QP0, others Unspecified; an old kernel and simulators say
-/// nothing, which libibumad makes "IB".
-bool is_infiniband(const umad_port_t& port) {
-  const std::string_view layer = port.link_layer;
-  return layer.empty() || layer == "IB" || layer == "InfiniBand";
-}
 
 /// The number in a file of sysfs. By open(): ibfabric's library answers it.
 std::optional<std::uint32_t> read_number(const std::string& path) {
@@ -83,87 +45,6 @@ std::optional<std::uint32_t> read_number(const std::string& path) {
 
 /// umad2sim, ibsim's preloaded library, answers for the kernel in this process.
 bool under_ibsim() { return dlsym(RTLD_DEFAULT, "sim_client_init") != nullptr; }
-
-struct Inventory {
-  std::vector<PortFacts> ports;
-  std::string nothing_because;
-};
-
-Inventory take_inventory() {
-  Inventory found;
-  umad_init();
-  char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN] = {};
-  const int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
-  if (count <= 0) {
-    found.nothing_because = "no device in " SYS_INFINIBAND;
-    return found;
-  }
-  for (int i = 0; i < count; ++i) {
-    umad_ca_t ca;
-    errno = 0;
-    if (const int rc = umad_get_ca(names[i], &ca); rc < 0) {
-      // Without any device the library makes one up, and fails to find it.
-      if (errno_of(rc) == ENOENT || errno_of(rc) == ENODEV) continue;
-      found.nothing_because =
-          fmt::format("reading device {}: {}", names[i], std::strerror(errno_of(rc)));
-      continue;
-    }
-    for (const umad_port_t* port : ca.ports) {
-      if (port == nullptr) continue;
-      if (is_infiniband(*port)) {
-        found.ports.push_back(facts_of(*port, Guid{be64toh(ca.node_guid)}));
-      } else if (found.nothing_because.empty()) {
-        found.nothing_because =
-            fmt::format("{} port {} is {}", names[i], port->portnum, port->link_layer);
-      }
-    }
-    umad_release_ca(&ca);
-  }
-  if (found.nothing_because.empty()) found.nothing_because = "no device in " SYS_INFINIBAND;
-  return found;
-}
-
-/// The library's own default port, so that every program on a host takes the same one (and under
-/// ibfabric the port that was asked for with --at).
-const PortFacts* default_port(const Inventory& found) {
-  umad_port_t port;
-  if (umad_get_port(nullptr, 0, &port) < 0) return nullptr;
-  const auto it = std::ranges::find_if(found.ports, [&](const PortFacts& p) {
-    return p.device == port.ca_name && p.port_num == port.portnum;
-  });
-  umad_release_port(&port);
-  return it != found.ports.end() ? &*it : nullptr;
-}
-
-Result<PortFacts> choose(const PortChoice& choice) {
-  Inventory found = take_inventory();
-  if (found.ports.empty()) return fail(ErrorKind::Unavailable, no_port_text(found.nothing_because));
-  if (choice.device.empty() && !choice.number && !choice.port_guid)
-    if (const PortFacts* port = default_port(found)) return *port;
-  const auto fits = [&](const PortFacts& p) {
-    return (choice.device.empty() || choice.device == p.device) &&
-           (!choice.number || *choice.number == p.port_num) &&
-           (!choice.port_guid || *choice.port_guid == p.port_guid);
-  };
-  const auto rank = [](const PortFacts& p) {
-    if (p.state == wire::PortState::Active) return 0;
-    return p.state > wire::PortState::Down ? 1 : 2;
-  };
-  const PortFacts* best = nullptr;
-  for (const PortFacts& p : found.ports)
-    if (fits(p) && (best == nullptr || rank(p) < rank(*best))) best = &p;
-  if (best != nullptr) return *best;
-
-  std::string wanted = choice.number ? fmt::format(" {}", *choice.number) : "";
-  if (!choice.device.empty()) wanted += " of " + choice.device;
-  if (choice.port_guid) wanted += fmt::format(" with port GUID {}", to_string(*choice.port_guid));
-  std::string there_is;
-  for (const PortFacts& p : found.ports)
-    there_is += fmt::format("{}{} port {} ({})", there_is.empty() ? "" : ", ", p.device, p.port_num,
-                            to_string(p.port_guid));
-  return fail(ErrorKind::Unavailable,
-              fmt::format("no local port{}; there is {}", wanted, there_is));
-}
 
 Address address_of(const ib_mad_addr_t& from, int p_key_index) {
   Address address;
@@ -209,8 +90,6 @@ int milliseconds(Duration d) {
 }
 
 }  // namespace
-
-Result<std::vector<PortFacts>> list_umad_ports() { return take_inventory().ports; }
 
 struct UmadPort::Impl {
   int fd{-1};
@@ -596,28 +475,5 @@ const std::string& UmadPort::no_kernel_threshold_because() const {
 std::uint32_t UmadPort::receive_threshold() const { return impl_->queue_most; }
 std::uint64_t UmadPort::dropped() const { return impl_->dropped; }
 void UmadPort::reset_dropped() { impl_->dropped = 0; }
-
-Result<IsSmFlag> IsSmFlag::take(const std::string& device, std::uint8_t number) {
-  char path[256] = {};
-  errno = 0;
-  if (const int rc = umad_get_issm_path(device.c_str(), number, path, sizeof path); rc < 0)
-    return fail(ErrorKind::Unavailable, fmt::format("finding the issm file of {} port {}: {}",
-                                                    device, number, std::strerror(errno_of(rc))));
-  // Without O_NONBLOCK the kernel waits until the present holder lets go.
-  const int fd = ::open(path, O_NONBLOCK);
-  if (fd < 0)
-    return fail(ErrorKind::Unavailable,
-                fmt::format("marking {} port {} as SM by {}: {}", device, number, path,
-                            errno == EAGAIN ? "another program holds it" : std::strerror(errno)));
-  return IsSmFlag(fd);
-}
-IsSmFlag::IsSmFlag(IsSmFlag&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-IsSmFlag& IsSmFlag::operator=(IsSmFlag&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-IsSmFlag::~IsSmFlag() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 }  // namespace ib::mad
