@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The store on Debian's etcd: what clients registered outlives the host of the subnet manager, the one that
-another has deposed writes nothing, and an etcd that is gone, slow or full is no reason to stop."""
+"""The store on Debian's etcd: what clients registered outlives the host of the subnet manager, and the one that
+another has deposed writes nothing."""
 import contextlib
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,79 +15,10 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
+from etcd import OTHER_HOST, etcd  # noqa: E402
 from program import BIN, Sm, TREE  # noqa: E402
 from fabric import end_daemon, wait_until  # noqa: E402
-from state_test import MEMBER, PROBE, errors, register, registered, stop  # noqa: E402
-
-OTHER_HOST = "host0017 HCA-1"
-RETRY = 20  # seconds: ibsm tries every 5
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Etcd:
-    """One member in a directory of its own."""
-
-    def __init__(self, directory, *words, scheme="http"):
-        self.directory, self.words, self.scheme = directory, words, scheme
-        self.port, self.peer, self.process = free_port(), f"http://127.0.0.1:{free_port()}", None
-        self.cluster = f"default={self.peer}"
-
-    def start(self):
-        self.run()
-        assert wait_until(self.answers, 20), (self.directory / "etcd.log").read_text()
-
-    def run(self):
-        client = f"{self.scheme}://127.0.0.1:{self.port}"
-        with open(self.directory / "etcd.log", "ab") as log:
-            self.process = subprocess.Popen(
-                ["etcd", "--data-dir", self.directory / "etcd", "--listen-client-urls", client,
-                 "--advertise-client-urls", client, "--listen-peer-urls", self.peer,
-                 "--initial-advertise-peer-urls", self.peer, "--initial-cluster", self.cluster, *self.words],
-                stdout=log, stderr=log)
-
-    def answers(self):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-            return self.scheme == "https" or self.ctl("endpoint", "health").returncode == 0
-        return False
-
-    def leads(self):
-        """This member is the leader of its cluster, by its own word."""
-        if not self.answers():
-            return False
-        status = json.loads(self.ctl("endpoint", "status", "-w", "json").stdout or "[]")
-        return any(one["Status"]["leader"] == one["Status"]["header"]["member_id"] for one in status)
-
-    def ctl(self, *words):
-        return subprocess.run(["etcdctl", "--endpoints", f"{self.scheme}://127.0.0.1:{self.port}", *words],
-                              capture_output=True, text=True, errors="replace", timeout=60,
-                              env=dict(os.environ, ETCDCTL_API="3"))
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    @property
-    def place(self):
-        return ("--store", f"etcd{'s' if self.scheme == 'https' else ''}://127.0.0.1:{self.port}")
-
-
-@contextlib.contextmanager
-def etcd(f, *words, **options):
-    server = Etcd(f.directory, *words, **options)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.kill()
-
-
-def log_of(f):
-    return (f.directory / "log").read_text()
+from state_test import PROBE, errors, register, registered, stop  # noqa: E402
 
 
 class Kept(unittest.TestCase):
@@ -151,8 +81,8 @@ class Kept(unittest.TestCase):
             self.assertIn("a newer release wrote it", newer.stderr)
 
 
-class Door:
-    """A way to etcd that can be shut: of what goes by it nothing comes back any more."""
+class Relay:
+    """Passes connections on to etcd until it is shut; nothing comes back any more from then on."""
 
     def __init__(self, port):
         self.to, self.ends = port, []
@@ -189,8 +119,8 @@ class CutOff(unittest.TestCase):
 
     def test_whoever_takes_over_has_clients_register_again(self):
         with Sm(*TREE) as f, etcd(f) as server:
-            door = Door(server.port)
-            f.daemon("--store", f"etcd://127.0.0.1:{door.port}", "-p", "9")
+            relay = Relay(server.port)
+            f.daemon("--store", f"etcd://127.0.0.1:{relay.port}", "-p", "9")
             pid, log = f.directory / "standby.pid", f.directory / "standby.log"
             standby = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "standby", "-f", log,
                            "--pidfile", pid, *server.place)
@@ -199,7 +129,7 @@ class CutOff(unittest.TestCase):
             folder = "/ibkit/default/managers/"
             self.assertTrue(wait_until(lambda: len(server.ctl(
                 "get", "--prefix", "--keys-only", folder).stdout.split()) == 2, 20))
-            door.shut()
+            relay.shut()
             register(f)
             self.assertTrue(registered(f), "answered, and in the journal of that host")
             # What the master says of itself there grows old, while the standby hears it on the fabric.
@@ -316,304 +246,7 @@ class Cut(unittest.TestCase):
             self.assertEqual(created.returncode, 0, created.stdout + logs())
 
 
-class Configurations(unittest.TestCase):
-    COMPARED = 45  # seconds: every 5, and twice before what another one says counts
-
-    def other(self, f, *words):
-        log, pid = f.directory / "standby.log", f.directory / "standby.pid"
-        standby = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "standby", "-f", log,
-                       "--pidfile", pid, *words)
-        self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
-        f.at_end(lambda: pid.exists() and end_daemon(pid))
-        return log, int(pid.read_text())
-
-    def test_a_standby_with_another_configuration(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            ours, theirs = f.directory / "ours", f.directory / "theirs"
-            ours.write_text("sm_priority 9\n")
-            theirs.write_text("routing_engine minhop\nstandby_needs_same_config TRUE\n")
-            f.daemon(*server.place, "-F", ours)
-            log, pid = self.other(f, *server.place, "-F", theirs)
-            differs = ") is configured otherwise than this one: routing_engine;"
-            self.assertTrue(wait_until(lambda: differs in log_of(f), self.COMPARED), log_of(f))
-            self.assertTrue(wait_until(lambda: differs in log.read_text(), self.COMPARED), log.read_text())
-            self.assertTrue(wait_until(lambda: "NOTACTIVE: its configuration is not the master's" in log.read_text(),
-                                       self.COMPARED), log.read_text())
-            self.assertIn("configured otherwise: routing_engine", f.ibsm_ctl("sm").stdout)
-            self.assertIn('"configured_otherwise": ["routing_engine"]', f.ibsm_ctl("sm", "--json").stdout)
-            self.assertIn('"configuration.differs"', f.ibsm_ctl("events", "--json").stdout)
-            # What a restart alone takes waits for one: it is the master that changes.
-            ours.write_text("sm_priority 9\nrouting_engine minhop\n")
-            stop(f)
-            f.daemon(*server.place, "-F", ours)
-            agrees = ") is configured as this one again"
-            self.assertTrue(wait_until(lambda: agrees in log.read_text(), self.COMPARED), log.read_text())
-            self.assertTrue(wait_until(lambda: "STANDBY: its configuration is the master's" in log.read_text(),
-                                       self.COMPARED), log.read_text())
-            keys = server.ctl("get", "--prefix", "--keys-only", "/ibkit/default/managers/").stdout.split()
-            self.assertEqual(len(keys), 2)
-            os.kill(pid, signal.SIGTERM)
-            self.assertTrue(wait_until(lambda: len(server.ctl(
-                "get", "--prefix", "--keys-only", "/ibkit/default/managers/").stdout.split()) == 1, 20))
-
-
-class Policy(unittest.TestCase):
-    """What the master has in force is with the store, for those whose own file is broken."""
-    DEFAULT = "Default=0x7fff : ALL, SELF=full ;\n"
-    GOOD = DEFAULT + 'red=0x1 : "host0002 HCA-1" ;\n'
-    NEWER = DEFAULT + 'blue=0x2 : "host0002 HCA-1" ;\n'
-    BROKEN = "Default=0x7fff : ALL, SELF=full\nred=0x1 ; ALL ;\n"
-    KEY = "/ibkit/default/policy/partitions.conf"
-
-    def keys(self, f, at=OTHER_HOST):
-        text = f.on(at, "smpquery", "pkeys", self.lid_of(f, "host0002 HCA-1"), "1").stdout
-        return [key for key in re.findall(r"0x[0-9a-f]{4}", text) if key != "0x0000"]
-
-    def lid_of(self, f, host):
-        return re.search(r"Base lid: (\d+)", f.on(host, "ibstat").stdout).group(1)
-
-    def kept(self, server):
-        return server.ctl("get", "--prefix", "--print-value-only", self.KEY + "/").stdout
-
-    def other(self, f, server, file, *words):
-        """A subnet manager on another host, with a state directory of its own."""
-        log, pid = f.directory / "other.log", f.directory / "other.pid"
-        started = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "other", "-f", log, "--pidfile",
-                       pid, *server.place, "-P", file, *words)
-        f.at_end(lambda: pid.exists() and end_daemon(pid))
-        return started, log
-
-    def test_a_standby_with_a_broken_file_goes_by_what_is_in_force_when_it_takes_over(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
-            ours.write_text(self.GOOD)
-            theirs.write_text(self.BROKEN)
-            pid = f.daemon(*server.place, "-P", ours, "-p", "9")
-            self.assertTrue(wait_until(lambda: "red" in self.kept(server), 20))
-            standby, log = self.other(f, server, theirs)
-            self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
-            whose = f"what the subnet manager on {socket.gethostname()} last had in force, its {ours}, is in force"
-            self.assertIn(f"{theirs}:2:", log.read_text())
-            self.assertIn(whose, log.read_text())
-            # The master takes another one up while the standby stands by.
-            ours.write_text(self.NEWER)
-            os.kill(pid, signal.SIGHUP)
-            self.assertTrue(wait_until(lambda: "blue" in self.kept(server), 20))
-            self.assertNotIn("red", self.kept(server))
-            stop(f, signal.SIGKILL)
-            self.assertTrue(wait_until(lambda: "SUBNET UP" in log.read_text(), 30), log.read_text())
-            self.assertEqual(self.keys(f), ["0x7fff", "0x0002"])
-            # It is an alarm until the file is mended, and what is in force then is the master's.
-            self.assertRegex(log.read_text(), f" E config: cannot use the partitions of {theirs}: {whose}")
-            self.assertEqual(log.read_text().count(" E partitions: "), 1, "said once")
-            self.assertIn("blue", self.kept(server), "a copy that stands in replaces none")
-
-    def test_a_newcomer_with_a_broken_file(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
-            theirs.write_text(self.BROKEN)
-            refused, _ = self.other(f, server, theirs)
-            self.assertEqual(refused.returncode, 2, "nobody knows of any")
-            self.assertEqual(f.sets(), 0)
-            # A long one: comments, in parts of 256 KiB.
-            ours.write_text(self.GOOD + "# none of them\n" * 60000)
-            self.assertEqual(f.ibsm("-o", *server.place, "-P", ours).returncode, 0)
-            self.assertEqual(len(server.ctl("get", "--prefix", "--keys-only", self.KEY + "/").stdout.split()), 4)
-            sets = f.sets()
-            up, log = self.other(f, server, theirs)
-            self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
-            self.assertIn("last had in force", up.stdout)
-            self.assertEqual(self.keys(f), ["0x7fff", "0x0001"])
-            self.assertEqual(log.read_text().count(" E partitions: "), 1, "said once")
-            self.assertGreater(f.sets(), sets)
-            # Without a word of etcd it would not have started, and nothing would have been sent.
-            end_daemon(f.directory / "other.pid")
-            sets = f.sets()
-            server.kill()
-            away, _ = self.other(f, server, theirs)
-            self.assertEqual(away.returncode, 2)
-            self.assertIn("does not answer", away.stderr)
-            self.assertEqual(f.sets(), sets)
-
-    def test_one_that_is_too_long_to_be_kept(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
-            ours.write_text(self.GOOD)
-            theirs.write_text(self.BROKEN)
-            pid = f.daemon(*server.place, "-P", ours)
-            self.assertTrue(wait_until(lambda: "red" in self.kept(server), 20))
-            ours.write_text(self.NEWER + "# none of them\n" * 600000)
-            os.kill(pid, signal.SIGHUP)
-            self.assertTrue(wait_until(lambda: "is stored for other subnet managers" in log_of(f), 20), log_of(f))
-            self.assertTrue(wait_until(lambda: self.kept(server) == "", 20), "the one before it is gone, too")
-            added = f.ibsm_ctl("partition", "add", "0x0002", "0x0002c90300000004")
-            self.assertIn("0x0002c90300000004", f.ibsm_ctl("partition", "list").stdout, added.stdout + added.stderr)
-            refused, _ = self.other(f, server, theirs)
-            self.assertEqual(refused.returncode, 2)
-            self.assertIn("which is too long for it", refused.stderr)
-
-
-class Trouble(unittest.TestCase):
-    def test_an_etcd_that_dies_and_comes_back(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            f.daemon(*server.place)
-            lids = f.lids()
-            server.kill()
-            register(f)
-            self.assertTrue(registered(f))
-            self.assertTrue(wait_until(lambda: "managed from memory" in " ".join(errors(f)), 5), log_of(f))
-            server.start()
-            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
-            self.assertEqual(len(errors(f)), 1, "said once")
-            stop(f, signal.SIGKILL)
-            f.daemon(*server.place)
-            self.assertTrue(registered(f))
-            self.assertEqual(f.lids(), lids)
-
-    def test_what_is_registered_meanwhile_outlives_ibsm(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            f.daemon(*server.place)
-            lids = f.lids()
-            server.kill()
-            register(f)
-            stop(f, signal.SIGKILL)
-            journal = f.directory / "state" / "etcd-journal"
-            self.assertEqual(journal.stat().st_mode & 0o777, 0o600)
-            server.start()
-            f.daemon(*server.place)
-            self.assertTrue(registered(f))
-            self.assertIn("what was registered while etcd was away is in the store now", log_of(f))
-            self.assertFalse(journal.exists())
-            self.assertEqual(f.lids(), lids)
-            stop(f, signal.SIGKILL)
-            again = f.ibsm("-B", "--pidfile", f.pid_file, *server.place, state="of another host")
-            self.assertEqual(again.returncode, 0, again.stderr)
-            self.assertTrue(registered(f), "it is in etcd")
-
-    def test_a_start_without_etcd(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            f.daemon(*server.place)
-            register(f)
-            lids = f.lids()
-            stop(f)
-            server.kill()
-            f.daemon(*server.place)
-            self.assertIn("does not answer", " ".join(errors(f)))
-            self.assertTrue(registered(f), "by the backup beside it")
-            self.assertEqual(f.lids(), lids)
-            server.start()
-            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
-
-    def test_what_etcd_has_is_in_force_as_soon_as_it_can_be_read(self):
-        """ibsm started without etcd: neither a group nor a member of a partition is forgotten for long."""
-        with Sm(*TREE) as f, etcd(f) as server:
-            f.daemon(*server.place, "--sa_db_dump", "0")
-            register(f)
-            member = "0x0002c90300000041"
-            added = f.ibsm_ctl("partition", "add", "0x8002", member)
-            self.assertEqual(added.returncode, 0, added.stderr)
-            server.kill()
-            stop(f, signal.SIGKILL)
-            f.daemon(*server.place, "--sa_db_dump", "0")
-            self.assertFalse(registered(f), "it is in etcd alone")
-            server.start()
-            self.assertTrue(wait_until(lambda: registered(f), RETRY), log_of(f))
-            self.assertTrue(wait_until(lambda: member in f.ibsm_ctl("partition", "list").stdout, RETRY))
-            self.assertEqual(f.ibsm_ctl("partition", "remove", "0x8002", member).returncode, 0)
-
-    def test_an_etcd_that_begins_anew_gets_everything(self):
-        with Sm(*TREE) as f, etcd(f) as server:
-            f.daemon(*server.place)
-            register(f)
-            server.kill()
-            shutil.rmtree(server.directory / "etcd")
-            server.start()
-            created = f.on(MEMBER, PROBE, "create", "ff12:401b:ffff::77")
-            self.assertEqual(created.returncode, 0, created.stdout)
-            self.assertTrue(wait_until(lambda: "was gone" in " ".join(errors(f)), RETRY), log_of(f))
-            self.assertTrue(registered(f))
-            stop(f, signal.SIGKILL)
-            again = f.ibsm("-B", "--pidfile", f.pid_file, *server.place, state="of another host")
-            self.assertEqual(again.returncode, 0, again.stderr)
-            self.assertTrue(registered(f))
-
-    def test_a_disk_that_is_full(self):
-        with Sm(*TREE) as f, etcd(f, "--quota-backend-bytes", str(256 << 10)) as server:
-            f.daemon(*server.place)
-            for i in range(40):
-                if server.ctl("put", f"/others/{i}", "x" * 50000).returncode != 0:
-                    break
-            self.assertIn("NOSPACE", server.ctl("alarm", "list").stdout)
-            register(f)
-            self.assertTrue(registered(f))
-            self.assertTrue(wait_until(lambda: "database space exceeded" in " ".join(errors(f)), 5), log_of(f))
-            server.ctl("del", "--prefix", "/others/")
-            revision = server.ctl("endpoint", "status", "-w", "json").stdout.split('"revision":')[1].split(",")[0]
-            self.assertEqual(server.ctl("compact", revision).returncode, 0)
-            self.assertEqual(server.ctl("defrag").returncode, 0)
-            self.assertEqual(server.ctl("alarm", "disarm").returncode, 0)
-            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
-            stop(f, signal.SIGKILL)
-            f.daemon(*server.place)
-            self.assertTrue(registered(f))
-
-
-class Quorum(unittest.TestCase):
-    @contextlib.contextmanager
-    def three(self, f):
-        """Three members, and what ibsm calls them."""
-        with contextlib.ExitStack() as servers:
-            members = [Etcd(f.directory / f"member{i}", "--name", f"member{i}") for i in range(3)]
-            cluster = ",".join(f"member{i}={one.peer}" for i, one in enumerate(members))
-            for one in members:
-                one.cluster = cluster
-                one.directory.mkdir()
-                one.run()
-                servers.callback(one.kill)
-            self.assertTrue(wait_until(lambda: any(one.leads() for one in members), 20))
-            yield members, ("--store", "etcd://" + ",".join(f"127.0.0.1:{one.port}" for one in members))
-
-    def written_again(self, f):
-        return wait_until(lambda: "etcd can be written again" in log_of(f), RETRY * 2)
-
-    def test_two_of_three_are_gone_for_a_while(self):
-        with Sm(*TREE) as f, self.three(f) as (members, place):
-            f.daemon(*place)
-            lids = f.lids()
-            follower = next(one for one in members if not one.leads())
-            follower.kill()
-            register(f)
-            self.assertTrue(registered(f))
-            self.assertEqual(errors(f), [], "two of three are enough")
-            another = next(one for one in members if one is not follower)
-            another.kill()
-            more = "ff12:401b:ffff::77"
-            self.assertEqual(f.on(MEMBER, PROBE, "create", more).returncode, 0)
-            self.assertTrue(wait_until(lambda: "managed from memory" in " ".join(errors(f)), 10), log_of(f))
-            for one in (follower, another):
-                one.run()
-            self.assertTrue(self.written_again(f), log_of(f))
-            stop(f, signal.SIGKILL)
-            f.daemon(*place)
-            self.assertTrue(registered(f))
-            self.assertIn(more, f.on(MEMBER, "saquery", "--smkey", "1", "-m").stdout)
-            self.assertEqual(f.lids(), lids)
-
-    def test_the_leader_is_gone(self):
-        """Until there is another one nothing can be written: clients are answered all the same."""
-        with Sm(*TREE) as f, self.three(f) as (members, place):
-            f.daemon(*place)
-            next(one for one in members if one.leads()).kill()
-            register(f)
-            self.assertTrue(registered(f))
-            self.assertTrue(wait_until(lambda: not errors(f) or "etcd can be written again" in log_of(f),
-                                       RETRY * 2), log_of(f))
-            stop(f, signal.SIGKILL)
-            f.daemon(*place)
-            self.assertTrue(registered(f))
-
-
-class Doors(unittest.TestCase):
+class Access(unittest.TestCase):
     def test_tls_user_and_password(self):
         with Sm(*TREE) as f:
             key, certificate = f.directory / "key.pem", f.directory / "cert.pem"

@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
 from program import BIN, HOST, TREE, Others, Sm  # noqa: E402
-from etcd_test import etcd  # noqa: E402
+from etcd import etcd  # noqa: E402
 from fabric import TESTS, is_gone, wait_until  # noqa: E402
 
 SEED = int(os.environ.get("IBKIT_SEED", "20263"))

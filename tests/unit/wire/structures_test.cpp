@@ -10,7 +10,9 @@
 #include "libdiag/wire/all_structures.h"
 #include "libdiag/wire/component_mask.h"
 #include "libdiag/wire/registry.h"
-#include "tests/unit/wire/oracles.h"
+#include "tests/unit/wire/ibmad_fields.h"
+#include "tests/unit/wire/known_components.h"
+#include "tests/unit/wire/known_positions.h"
 
 namespace ib::wire {
 namespace {
