@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A partial sweep: the known fabric is what it starts from. A place that changed is asked again,
 // and whatever hangs at a port that is not as it was; then who hung there before, and so on until
-// nothing is open. Cables of ports that stayed ACTIVE are taken for what they were: whoever unplugs
-// one takes its ports down.
+// nothing is open. Cables of ports that stayed ACTIVE are taken for what they were: unplugging one
+// takes its ports down.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -61,7 +61,7 @@ class Joiner {
       if (theirs.value != 0 && theirs != own)
         warn_(from_far_end->line, from_far_end->column,
               std::string(what) + ' ' + to_string(theirs) + " is " + to_string(own) +
-                  " at the other end of the cable, which is taken");
+                  " at the other end of the cable, which is used");
     };
     if (port.guid.value == 0) port.guid = from_far_end->peer_port_guid;
     if (port.lid.value == 0) port.lid = from_far_end->peer_lid;

@@ -139,7 +139,7 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
     } else if (memories.another_history()) {
       plan.notes.push_back(
           fmt::format("{} of {} ports in use hold other LIDs than the store has for them: another "
-                      "subnet manager gave them, or the store is an old one; they keep them",
+                      "subnet manager assigned them, or the store is an old one; they keep them",
                       memories.differing(), memories.compared()));
     } else {
       reassign(memories);

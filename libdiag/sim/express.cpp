@@ -2,7 +2,7 @@
 // GMPs that nothing can befall on their way. As long as no other MAD is under way, no fault is set
 // and no table changes, what a GMP meets at each hop is known when it leaves: it takes one event to
 // arrive, and not one a hop. The ways are remembered until something changes that they depend on;
-// when it does, and when a MAD sets out that is not of this kind, whoever is on such a way goes on
+// when it does, and when a MAD sets out that is not of this kind, what is on such a way goes on
 // hop by hop from where it is.
 //
 // What differs from hop by hop: of two MADs that meet at a cable the one that set out first goes
@@ -155,7 +155,7 @@ void Model::Impl::count_all_arrived() {
   ways_to_count_.clear();
 }
 
-/// Whoever is under way goes on hop by hop.
+/// GMPs on their way go on hop by hop.
 void Model::Impl::end_express() {
   for (std::size_t i = express_.size(); i-- > 0;) {
     Flight& before = flight(express_[i]);

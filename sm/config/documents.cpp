@@ -166,7 +166,7 @@ std::string show_text(const ShownPartitions& partitions) {
       members += fmt::format("{}{}={}", members.empty() ? "" : ", ",
                              ib::printable(to_string(member.who)), policy::word(member.membership));
     out += fmt::format("# partition 0x{:04x} \"{}\": {}  # {}\n", partition.p_key,
-                       ib::printable(partition.name), members.empty() ? "nobody" : members,
+                       ib::printable(partition.name), members.empty() ? "no members" : members,
                        partitions.file.empty() ? "default" : partitions.file);
   }
   return out;

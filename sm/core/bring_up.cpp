@@ -137,8 +137,8 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     go(Event::Torn);
     found.reset();
     log(LogLevel::Info, "sweep",
-        "the fabric changed while it was swept, and nodes did not answer: once more before "
-        "anybody is left out");
+        "the fabric changed while it was swept, and nodes did not answer: it is swept again before "
+        "any of them is left out");
     ++inconsistent_sweeps;
     want_sweep(now, operator_asked ? Reason::Operator : Reason::Trap);
     return;

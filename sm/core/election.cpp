@@ -50,9 +50,9 @@ const Control& control_of(Event event) {
 constexpr std::array<std::string_view, 4> kStateNames = {"NOTACTIVE", "DISCOVERING", "STANDBY",
                                                          "MASTER"};
 constexpr std::array<std::string_view, 12> kEventNames = {
-    "nobody above", "master found", "higher found",   "masters meet",
-    "HANDOVER",     "ACKNOWLEDGE",  "DISABLE",        "STANDBY",
-    "DISCOVER",     "master gone",  "handover taken", "handover refused"};
+    "none above", "master found", "higher found",   "masters meet",
+    "HANDOVER",   "ACKNOWLEDGE",  "DISABLE",        "STANDBY",
+    "DISCOVER",   "master gone",  "handover taken", "handover refused"};
 constexpr std::array<std::string_view, 6> kActionNames = {"none", "sweep",     "manage",
                                                           "poll", "hand over", "wait"};
 

@@ -193,7 +193,7 @@ bool Mastership::grant(Instant now, const ib::mad::Packet& request,
   if (!take(now, *control, sender.guid, from)) return false;
   if (*control == Event::Disable)
     log(LogLevel::Warning,
-        fmt::format("{}: this one takes over from nobody until it is told STANDBY", from));
+        fmt::format("{}: this subnet manager does not take over until it gets STANDBY", from));
   if (to_acknowledge) set(Kind::Acknowledge, sender.guid, Event::Acknowledge);
   return true;
 }

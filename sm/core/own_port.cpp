@@ -254,7 +254,7 @@ void OwnPort::on_set(Question q, const ib::mad::Completion& completion) {
   } else if (q.attribute == attr::kPortInfo) {
     m_key_ = want_.m_key;
   }
-  alarm(fmt::format("somebody else changed the {} of our own port {}: {}; {}",
+  alarm(fmt::format("another program changed the {} of our own port {}: {}; {}",
                     q.attribute == attr::kPortInfo ? "PortInfo" : "P_KeyTable", name_,
                     differences_[std::uint32_t{q.attribute} << 16 | q.modifier], done));
 }

@@ -98,7 +98,7 @@ bool Daemon::moves_on(const std::string& why) {
   const auto next = next_port(options_.port_guids, *options_.port_guid, *ports);
   if (!next || *next == *options_.port_guid) return false;
   say(ib::LogLevel::Error, "port",
-      fmt::format("the port with GUID {} is of no use any more ({}): ibsm goes on from {}",
+      fmt::format("the port with GUID {} can no longer be used ({}): ibsm goes on from {}",
                   to_string(*options_.port_guid), why, to_string(*next)));
   successor_ = latest_ ? *latest_ : options_;
   successor_->port_guid = next;

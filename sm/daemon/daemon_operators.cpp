@@ -18,7 +18,7 @@ void Daemon::listen_for_operators() {
   if (listening)
     control_.emplace(*std::move(listening));
   else
-    say(ib::LogLevel::Error, "control", listening.error().message + ": `ibsm ctl` reaches nobody");
+    say(ib::LogLevel::Error, "control", listening.error().message + ": `ibsm ctl` cannot be used");
 }
 
 control::Answer Daemon::answer(const control::Request& request) {

@@ -420,8 +420,7 @@ ib::Result<void> check_etcd(const Settings& s) {
   const auto wants = [](const std::string& has, const char* name, const std::string& other,
                         const char* other_name) -> ib::Result<void> {
     if (has.empty() || !other.empty()) return {};
-    return ib::fail(ib::ErrorKind::Usage,
-                    fmt::format("{} is of no use without {}", name, other_name));
+    return ib::fail(ib::ErrorKind::Usage, fmt::format("{} needs {}", name, other_name));
   };
   if (auto ok = wants(s.store_user, "store_user", s.store_password_file, "store_password_file");
       !ok)

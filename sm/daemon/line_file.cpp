@@ -23,7 +23,7 @@ ib::Result<void> LineFile::open(const std::string& what, const std::string& path
   if (opened < 0)
     return ib::fail(ib::ErrorKind::Io,
                     "cannot write " + what + " to " + path + ": " +
-                        (errno == ENXIO ? "nobody reads this pipe" : std::strerror(errno)));
+                        (errno == ENXIO ? "no program reads this pipe" : std::strerror(errno)));
   replace(opened);
   blocks_ = false;
   return {};

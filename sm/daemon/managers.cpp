@@ -12,7 +12,7 @@ namespace {
 
 using ib::Instant;
 
-/// Time-outs and attempts are those of SMPs; the window is our own, since `--maxsmps` is about
+/// Timeouts and attempts are those of SMPs; the window is our own, since `--maxsmps` is about
 /// VL15.
 ib::mad::TransactorOptions transactor_options(const DaemonOptions& options,
                                               const ib::mad::UmadPort& port) {

@@ -50,7 +50,7 @@ class Recovery {
       add_lids(lids_, *lids);
     else
       keep(lids_, "unread", LogLevel::Error,
-           fmt::format("no LID of it is taken: {}{}", text ? lids_ + ':' : std::string(),
+           fmt::format("none of its LIDs is used: {}{}", text ? lids_ + ':' : std::string(),
                        lids.error().message));
   }
 

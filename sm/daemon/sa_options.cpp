@@ -101,7 +101,7 @@ ib::Result<std::string> settle_sa_key(const std::string& state_dir, SaOptions& o
 
 std::string sa_key_warning(const SaOptions& options) {
   if (options.key_auto || options.server.trust.sa_key != sa::kKnownSaKey) return {};
-  return "sa_key is 1, which everybody knows: every request that says so is trusted "
+  return "sa_key is 1, the well-known default: any client can make trusted requests "
          "(--sa_key auto makes a secret one)";
 }
 

@@ -246,7 +246,7 @@ constexpr Row kRows[] = {
      "a partition is defined that was not"},
     {Kind::PartitionDeleted, "partition.deleted", LogLevel::Info,
      "partition deleted: {p_key} ({reason})", "p_key,reason", 5, "prtn_delete",
-     subject::kPartitions, "a partition is defined no more: 0 nobody defines it, 2 ibsm ends"},
+     subject::kPartitions, "a partition is no longer defined: 0 it was removed, 2 ibsm ends"},
     {Kind::PortVirtualization, "virtual.port", LogLevel::Verbose,
      "virtualization of {port_guid}: virtual ports up to index {top_index}", "port_guid,top_index",
      6, "port_virt_discover", subject::kVirtualization,

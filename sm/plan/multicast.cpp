@@ -129,7 +129,7 @@ MulticastPlan want_multicast(Desired& desired, const Fabric& fabric,
   check.members = nullptr;
   std::string left_out;
   if (!trees.must_ok()) {
-    // Trees that leave somebody out serve the others all the same.
+    // Trees that do not reach every member serve the others all the same.
     left_out = first_must(trees);
     trees = verify_trees(fabric, routing.graph, check);
   }
@@ -142,7 +142,7 @@ MulticastPlan want_multicast(Desired& desired, const Fabric& fabric,
   if (!trees.must_ok())
     news.alarms.push_back("multicast trees are not programmed: " + first_must(trees));
   else if (!left_out.empty())
-    news.alarms.push_back("multicast: somebody is left out: " + left_out);
+    news.alarms.push_back("multicast: not every member is reached: " + left_out);
   return news;
 }
 

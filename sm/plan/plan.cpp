@@ -251,7 +251,7 @@ class Planner {
     if (at == out_.lids.end()) return;
     sa_state_lost_ = true;
     out_.notes.push_back(fmt::format(
-        "{} port {} holds LID {}, which this subnet manager never gave it: another one was here "
+        "{} port {} holds LID {}, which this subnet manager never assigned: another one was active "
         "since it ran last, so all clients are asked to register again",
         name(at->port.node), at->port.port, at->lid.value));
   }

@@ -385,7 +385,7 @@ class Parser {
     }
     if (token.text.size() < kMembershipNames[which].size())
       report(ib::Severity::Warning, token.place,
-             fmt::format("{} is taken for '{}'; write the whole word", describe(token),
+             fmt::format("{} is read as '{}'; write the whole word", describe(token),
                          kMembershipNames[which]));
     tokens_.take();
     membership = kMemberships[which];

@@ -219,7 +219,7 @@ class Merger {
       if (m.who.kind == Selector::Kind::Self && m.membership == Membership::Limited)
         report(ib::Severity::Warning, m.place,
                "the subnet manager's port stays a full member of the default partition, or subnet "
-               "administration could answer nobody");
+               "administration could not answer limited members");
   }
 
   const PartitionFile& file_;

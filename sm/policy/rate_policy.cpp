@@ -29,7 +29,7 @@ std::vector<std::string> RatePolicy::unknown_groups(const std::string& file_name
     if (!there)
       lines.push_back(to_string(
           ib::Diagnostic{ib::Severity::Warning, file_name, rule.place,
-                         "there is no port group '" + rule.group + "': the rule limits nobody"}));
+                         "there is no port group '" + rule.group + "': the rule has no effect"}));
   }
   return lines;
 }

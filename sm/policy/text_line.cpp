@@ -159,8 +159,8 @@ Intervals<std::uint64_t> Problems::read_ranges(const Piece& piece, std::string_v
     const auto last = end ? number(*end, what, 0, max) : first;
     if (!first || !last) continue;
     if (*first > *last)
-      warning(item.place, fmt::format("{} ends before it begins and is taken the other way round",
-                                      quoted(item.text)));
+      warning(item.place,
+              fmt::format("{} ends before it begins; its ends are swapped", quoted(item.text)));
     out.push_back({std::min(*first, *last), std::max(*first, *last)});
   }
   return out;

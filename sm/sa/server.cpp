@@ -355,9 +355,8 @@ struct Server::Impl {
         shared.state.subscriptions.all(), [](const auto& s) { return s.trusted && !s.by_secret; });
     if (count != 0)
       shared.say(ib::LogLevel::Warning,
-                 fmt::format("{} subscriptions were made with the SA key 1, which everybody knows: "
-                             "they are not told of security traps until they are made with the "
-                             "present key",
+                 fmt::format("{} subscriptions were made with the well-known SA key 1: they get no "
+                             "reports of security traps until they are made with the present key",
                              count));
   }
 };

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from bench import Sim
-from routes import LANES, figures, incumbent_tables, run
+from routes import SEVERAL_VLS, figures, incumbent_tables, run
 
 FABRIC = "fat-tree --radix 36"  # 648 hosts
 DAMAGES = [("whole", 0, 0), ("0.1 % of links", 0.1, 0), ("0.5 % of links", 0.5, 0), ("1 % of links", 1, 0),
@@ -61,7 +61,7 @@ class Damaged:
                         "ibroutes verify")
         if found["failures"]:
             return "CAs it does not reach"
-        if found["credit_loop_channels"] and engine not in LANES:
+        if found["credit_loop_channels"] and engine not in SEVERAL_VLS:
             found["name"] = "opensm %s (credit loops)" % engine
         found["vls"] = "-"  # tables alone do not say
         return found

@@ -120,7 +120,7 @@ TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
   EXPECT_EQ(run.last().unmanaged, 1U) << testing::PrintToString(run.last().lines);
   EXPECT_EQ(run.last().duplicate_guids, 1U);
   EXPECT_THAT(run.last().lines.at(0), testing::HasSubstr("duplicate GUID"));
-  EXPECT_EQ(run.not_active().size(), 2U);  // the newcomer's cable
+  EXPECT_EQ(run.not_active().size(), 2U);  // the duplicate's cable
   EXPECT_LE(in_seconds(run.last().took), limit);
 }
 
@@ -222,7 +222,7 @@ TEST(BringUp, TwoSwitchesWithOneGuidLeaveTheRestUp) {
   EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
   EXPECT_GE(run.last().unmanaged, 1U);
   EXPECT_THAT(run.last().lines, testing::Contains(testing::HasSubstr("duplicate GUID")));
-  // Nothing is ACTIVE that hangs from the newcomer only, and all else is.
+  // Nothing is ACTIVE that is reached by the duplicate only, and all else is.
   for (const PortRef p : run.not_active()) {
     const PortRef q = f.port(p).peer;
     const auto hangs = [&](NodeIndex n) { return n == twin || n == first; };
@@ -241,9 +241,9 @@ TEST(BringUp, TwoHostsWithOnePortGuidAreNamedByItAndByWhoHasIt) {
   SmOnModel run(f);
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_EQ(run.last().unmanaged, 1U);
-  const auto said = [&](NodeIndex newcomer, NodeIndex first) {
+  const auto said = [&](NodeIndex duplicate, NodeIndex first) {
     return testing::HasSubstr("duplicate GUID " + to_string(guid) + ": PortGUID of NodeGUID " +
-                              to_string(f.node(newcomer).guid) + " is that of " +
+                              to_string(f.node(duplicate).guid) + " is that of " +
                               to_string(f.node(first).guid) + " \"" + f.node(first).description +
                               "\" at route ");
   };

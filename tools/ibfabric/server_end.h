@@ -42,7 +42,7 @@ class ServerEnd : public ib::sim::Reader {
   enum class Taken { Mad, Nothing, Broken };
   /// The next message, if all of it has come. Broken: the program spoilt the ring.
   Taken take(ib::sim::UserMad& mad);
-  /// After taking: gives back the room and wakes whoever waits for it.
+  /// After taking: releases the room and wakes the sender that waits for it.
   void made_room();
   bool has_more() { return up_.available() != 0; }
   /// Takes the bell. False: more has come. The ring may have been that for room: finds_room().

@@ -86,10 +86,10 @@ Result<std::string> read_all(const std::string& file) {
 /// Where nodes are, from one table: a batch may name thousands of them.
 class Directory {
  public:
-  static Result<Directory> read(Desk& desk) {
-    const auto nodes = desk.table(NodeRecord{}, 0);
+  static Result<Directory> read(CommandContext& context) {
+    const auto nodes = context.table(NodeRecord{}, 0);
     if (!nodes) return tl::unexpected(nodes.error());
-    Directory directory(desk.facts().gid_prefix, desk.names());
+    Directory directory(context.facts().gid_prefix, context.names());
     for (const NodeRecord& node : *nodes) {
       directory.ports_.insert(node.node_info.port_guid);
       directory.by_node_[node.node_info.node_guid].push_back(node.node_info.port_guid);
@@ -142,12 +142,12 @@ bool needs_directory(const ib::tools::Target& target) {
          std::holds_alternative<ib::tools::NodeName>(target);
 }
 
-Result<std::vector<End>> ends_of(Desk& desk, const std::optional<Directory>& directory,
+Result<std::vector<End>> ends_of(CommandContext& context, const std::optional<Directory>& directory,
                                  const ib::tools::Target& target) {
   if (const auto* guid = std::get_if<Guid>(&target)) return directory->find(*guid);
   if (const auto* name = std::get_if<ib::tools::NodeName>(&target))
     return directory->find(name->text);
-  return resolve(desk, target);
+  return resolve(context, target);
 }
 
 /// What comes of a line: the queries [first, first + count), or why there are none.
@@ -219,12 +219,12 @@ class Printer {
   std::vector<BatchAnswer> answers_kept_;
 };
 
-Result<int> run(Desk& desk, const std::vector<BatchLine>& lines) {
+Result<int> run(CommandContext& context, const std::vector<BatchLine>& lines) {
   std::optional<Directory> directory;
   if (std::ranges::any_of(lines, [](const BatchLine& line) {
         return needs_directory(line.pair.source) || needs_directory(line.pair.destination);
       })) {
-    auto read = Directory::read(desk);
+    auto read = Directory::read(context);
     if (!read) return tl::unexpected(read.error());
     directory = std::move(*read);
   }
@@ -232,8 +232,8 @@ Result<int> run(Desk& desk, const std::vector<BatchLine>& lines) {
   std::vector<Work> work;
   for (const BatchLine& line : lines) {
     Work one{queries.size(), 0, std::nullopt};
-    const auto sources = ends_of(desk, directory, line.pair.source);
-    const auto destinations = ends_of(desk, directory, line.pair.destination);
+    const auto sources = ends_of(context, directory, line.pair.source);
+    const auto destinations = ends_of(context, directory, line.pair.destination);
     if (!sources || !destinations) {
       one.error = sources ? destinations.error() : sources.error();
       // Somebody whom nobody knows is an answer; an SA that is silent ends it.
@@ -246,13 +246,13 @@ Result<int> run(Desk& desk, const std::vector<BatchLine>& lines) {
     one.count = queries.size() - one.first;
     work.push_back(std::move(one));
   }
-  Printer printer(lines, work, desk.options());
-  PathBatch batch(desk.sa().address(), std::move(queries), desk.options().common.outstanding,
+  Printer printer(lines, work, context.options());
+  PathBatch batch(context.sa().address(), std::move(queries), context.options().common.outstanding,
                   [&](std::size_t, PathBatch::Answer answer) { printer.take(std::move(answer)); });
   while (true) {
-    if (auto ok = desk.session().run(batch); !ok) return tl::unexpected(ok.error());
+    if (auto ok = context.session().run(batch); !ok) return tl::unexpected(ok.error());
     if (batch.finished()) return printer.end();
-    if (auto ok = ib::query::take_rest(desk.session(), batch.rest()); !ok)
+    if (auto ok = ib::query::take_rest(context.session(), batch.rest()); !ok)
       return tl::unexpected(ok.error());
   }
 }
@@ -360,7 +360,8 @@ Result<Job> plan_batch(const Options& options, Words words) {
     for (const auto& complaint : batch.complaints) all += (all.empty() ? "" : "\n") + complaint;
     return ib::fail(ErrorKind::Usage, all);
   }
-  return Job([lines = std::move(batch.lines)](Desk& desk) { return run(desk, lines); });
+  return Job(
+      [lines = std::move(batch.lines)](CommandContext& context) { return run(context, lines); });
 }
 
 }  // namespace ibpath

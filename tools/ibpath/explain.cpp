@@ -34,7 +34,7 @@ std::string name_of(const wire::NodeRecord& node) {
 /// What was asked before is not asked again: both directions share most of it.
 class Atlas {
  public:
-  explicit Atlas(Desk& desk) : desk_(desk) {}
+  explicit Atlas(CommandContext& context) : context_(context) {}
 
   Result<wire::NodeRecord> node(Lid lid) {
     if (const auto known = nodes_.find(lid); known != nodes_.end()) return known->second;
@@ -90,9 +90,9 @@ class Atlas {
     wanted.lid = at;
     wanted.input_port = PortNum{in};
     wanted.output_port = PortNum{out};
-    const auto found = desk_.table(wanted, component<&wire::SlToVlRecord::lid>() |
-                                               component<&wire::SlToVlRecord::input_port>() |
-                                               component<&wire::SlToVlRecord::output_port>());
+    const auto found = context_.table(wanted, component<&wire::SlToVlRecord::lid>() |
+                                                  component<&wire::SlToVlRecord::input_port>() |
+                                                  component<&wire::SlToVlRecord::output_port>());
     if (!found || found->empty()) return std::nullopt;
     return found->front().table.vl[sl.value % 16];
   }
@@ -106,8 +106,8 @@ class Atlas {
       wire::VlArbitrationRecord wanted;
       wanted.lid = at;
       wanted.output_port = PortNum{out};
-      auto found = desk_.table(wanted, component<&wire::VlArbitrationRecord::lid>() |
-                                           component<&wire::VlArbitrationRecord::output_port>());
+      auto found = context_.table(wanted, component<&wire::VlArbitrationRecord::lid>() |
+                                              component<&wire::VlArbitrationRecord::output_port>());
       known =
           arbitration_
               .emplace(key, found ? *std::move(found) : std::vector<wire::VlArbitrationRecord>{})
@@ -125,8 +125,8 @@ class Atlas {
     wire::PKeyTableRecord wanted;
     wanted.lid = lid;
     wanted.port = PortNum{port};
-    const auto found = desk_.table(wanted, component<&wire::PKeyTableRecord::lid>() |
-                                               component<&wire::PKeyTableRecord::port>());
+    const auto found = context_.table(wanted, component<&wire::PKeyTableRecord::lid>() |
+                                                  component<&wire::PKeyTableRecord::port>());
     if (!found || found->empty()) return std::nullopt;
     std::vector<ib::PKey> keys;
     for (const auto& record : *found)
@@ -137,13 +137,13 @@ class Atlas {
  private:
   template <class Record>
   Result<Record> first(const Record& wanted, std::uint64_t mask, const std::string& none) {
-    auto found = desk_.table(wanted, mask);
+    auto found = context_.table(wanted, mask);
     if (!found) return tl::unexpected(found.error());
     if (found->empty()) return ib::fail(ErrorKind::NotFound, none);
     return found->front();
   }
 
-  Desk& desk_;
+  CommandContext& context_;
   std::map<Lid, wire::NodeRecord> nodes_;
   std::map<std::pair<Lid, std::uint8_t>, wire::PortInfo> ports_;
   std::map<std::pair<Lid, std::uint8_t>, std::vector<wire::VlArbitrationRecord>> arbitration_;
@@ -235,7 +235,7 @@ PathQuery asked_of(const Query& query) {
 
 /// A path back by the same SL and P_Key: of the same traffic, which a QoS policy may treat by a
 /// rule of its own; else of the partition; else by the SL that the SA gives by itself.
-Result<std::optional<PathRecord>> path_back(Desk& desk, const PathRecord& path,
+Result<std::optional<PathRecord>> path_back(CommandContext& context, const PathRecord& path,
                                             const PathQuery& asked) {
   PathRecord home;
   home.slid = path.dlid;
@@ -250,7 +250,7 @@ Result<std::optional<PathRecord>> path_back(Desk& desk, const PathRecord& path,
   const auto service_id = component<&PathRecord::service_id>() * 3;
   const auto traffic = asked.mask & (p_key | service_id | component<&PathRecord::qos_class>());
   for (const auto mask : {ends | traffic | sl, ends | p_key | sl, ends | p_key}) {
-    const auto paths = desk.table(home, mask);
+    const auto paths = context.table(home, mask);
     if (!paths) return tl::unexpected(paths.error());
     const auto same = std::ranges::find_if(
         *paths, [&](const PathRecord& back) { return back.p_key.base() == path.p_key.base(); });
@@ -259,7 +259,8 @@ Result<std::optional<PathRecord>> path_back(Desk& desk, const PathRecord& path,
   return std::nullopt;
 }
 
-Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path, PathQuery asked) {
+Result<PathFacts> gather(CommandContext& context, Atlas& atlas, const PathRecord& path,
+                         PathQuery asked) {
   PathFacts facts;
   facts.path = path;
   facts.asked = asked;
@@ -275,7 +276,7 @@ Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path, PathQ
   if (!back) return tl::unexpected(back.error());
   facts.back = std::move(*back);
 
-  auto home = path_back(desk, path, asked);
+  auto home = path_back(context, path, asked);
   if (!home) return tl::unexpected(home.error());
   facts.back_path = *home;
 
@@ -301,28 +302,28 @@ Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path, PathQ
   wire::McMemberRecord group;
   group.mgid = broadcast_gid(path.p_key);
   // Without a key: to one who has it an SA shows members, of whom there may be none.
-  auto address = desk.sa().address();
+  auto address = context.sa().address();
   address.sm_key = 0;
-  const auto groups = ib::query::SaClient(desk.session(), address)
+  const auto groups = ib::query::SaClient(context.session(), address)
                           .get_table(group, component<&wire::McMemberRecord::mgid>());
   if (groups && !groups->empty()) facts.broadcast_group = groups->front();
   return facts;
 }
 
 /// Asked one by one: the conditions that no path meets, against the path there is without any.
-Result<std::optional<Unmet>> find_unmet(Desk& desk, Atlas& atlas, const Pair& pair) {
+Result<std::optional<Unmet>> find_unmet(CommandContext& context, Atlas& atlas, const Pair& pair) {
   Pair without = pair;
   without.query = Query(wire::describe<PathRecord>());
-  const auto paths = fetch_paths(desk, without);
+  const auto paths = fetch_paths(context, without);
   if (!paths) return tl::unexpected(paths.error());
   if (paths->empty()) return std::nullopt;
-  auto facts = gather(desk, atlas, paths->front(), {});
+  auto facts = gather(context, atlas, paths->front(), {});
   if (!facts) return tl::unexpected(facts.error());
   Unmet unmet{{std::move(*facts), {}}, {}};
   for (const auto& condition : pair.conditions) {
     Pair alone = without;
     if (auto ok = alone.query.add(condition); !ok) return tl::unexpected(ok.error());
-    const auto met = fetch_paths(desk, alone);
+    const auto met = fetch_paths(context, alone);
     if (!met) return tl::unexpected(met.error());
     if (!met->empty()) continue;
     const auto asked = asked_of(alone.query);
@@ -339,21 +340,21 @@ Result<std::optional<Unmet>> find_unmet(Desk& desk, Atlas& atlas, const Pair& pa
 }
 
 /// There is no path: says what keeps the conditions from being met, if that is what it is.
-Result<int> explain_nothing(Desk& desk, Atlas& atlas, const Pair& pair) {
+Result<int> explain_nothing(CommandContext& context, Atlas& atlas, const Pair& pair) {
   std::optional<Unmet> unmet;
   if (!pair.conditions.empty()) {
-    auto found = find_unmet(desk, atlas, pair);
+    auto found = find_unmet(context, atlas, pair);
     if (!found) return tl::unexpected(found.error());
     unmet = std::move(*found);
   }
-  if (desk.options().common.json)
+  if (context.options().common.json)
     print(explain_json({}, unmet, IBKIT_VERSION));
   else if (unmet)
     print(unmet_text(*unmet));
-  if (pair.conditions.empty() || unmet) return desk.found_nothing(no_path(pair));
+  if (pair.conditions.empty() || unmet) return context.found_nothing(no_path(pair));
   Pair without = pair;
   without.query = Query(wire::describe<PathRecord>());
-  return desk.found_nothing(no_path(without) + ", with or without the conditions");
+  return context.found_nothing(no_path(without) + ", with or without the conditions");
 }
 
 }  // namespace
@@ -362,23 +363,23 @@ Result<Job> plan_explain(const Options& options, Words words) {
   if (words.size() < 2) return ib::fail(ErrorKind::Usage, "explain: SRC and DST are needed");
   auto pair = read_pair(words[0], words[1], words.subspan(2), options);
   if (!pair) return tl::unexpected(pair.error());
-  return Job([pair = std::move(*pair)](Desk& desk) -> Result<int> {
-    const auto paths = fetch_paths(desk, pair);
+  return Job([pair = std::move(*pair)](CommandContext& context) -> Result<int> {
+    const auto paths = fetch_paths(context, pair);
     if (!paths) return tl::unexpected(paths.error());
-    Atlas atlas(desk);
-    if (paths->empty()) return explain_nothing(desk, atlas, pair);
+    Atlas atlas(context);
+    if (paths->empty()) return explain_nothing(context, atlas, pair);
     std::vector<Explanation> all;
     bool wrong = false;
     for (const PathRecord& path : *paths) {
       if (!path.dlid.is_unicast())
         return ib::fail(ErrorKind::Usage, "explain: a multicast path is a tree, not a way");
-      auto facts = gather(desk, atlas, path, asked_of(pair.query));
+      auto facts = gather(context, atlas, path, asked_of(pair.query));
       if (!facts) return tl::unexpected(facts.error());
       auto reasons = judge(*facts);
       wrong = wrong || std::ranges::any_of(reasons, &Reason::wrong);
       all.push_back({std::move(*facts), std::move(reasons)});
     }
-    if (desk.options().common.json) {
+    if (context.options().common.json) {
       print(explain_json(all, std::nullopt, IBKIT_VERSION));
     } else {
       for (std::size_t i = 0; i < all.size(); ++i)

@@ -12,7 +12,7 @@
 
 #include "libdiag/tables/vl_share.h"
 #include "libdiag/wire/sa_records.h"
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 #include "tools/ibpath/paths.h"
 
 namespace ibpath {

@@ -234,7 +234,7 @@ Result<void> Query::claim(const Spot& spot, std::string_view condition) {
         return other.name == spot.name && other.index == spot.index;
       }))
     return tl::unexpected(
-        usage(fmt::format("{}: '{}' is a second condition, and a request has room for one",
+        usage(fmt::format("{}: '{}' is a second condition on this field; a request carries one",
                           spot.name, ib::printable(condition))));
   said_.push_back(spot);
   return {};

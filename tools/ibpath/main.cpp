@@ -14,7 +14,7 @@
 #include "tools/common/sm_key.h"
 #include "tools/common/waiting.h"
 #include "tools/ibpath/batch.h"
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 #include "tools/ibpath/explain.h"
 #include "tools/ibpath/node_commands.h"
 #include "tools/ibpath/paths.h"
@@ -198,11 +198,11 @@ int run(const ibpath::Options& options, ibpath::Words words) {
   if (!connection) return refuse(connection.error());
   const auto address = ib::query::sa_address((*connection)->facts(), *key);
   if (!address) return refuse(address.error());
-  ibpath::Desk desk(options, **connection, *address, *std::move(names));
+  ibpath::CommandContext context(options, **connection, *address, *std::move(names));
   const auto status = [&] {
     const tools::Waiting waiting(kProgram,
                                  "the SA at LID " + ib::to_string((*connection)->facts().sm_lid));
-    return (*job)(desk);
+    return (*job)(context);
   }();
   return status ? *status : refuse(with_advice(status.error(), options));
 }

@@ -28,7 +28,9 @@ std::string name_of(const NodeRecord& record) {
   return ib::printable({text.data(), text.size()});
 }
 
-Result<std::vector<NodeRecord>> all_nodes(Desk& desk) { return desk.table(NodeRecord{}, 0); }
+Result<std::vector<NodeRecord>> all_nodes(CommandContext& context) {
+  return context.table(NodeRecord{}, 0);
+}
 
 /// The command has exactly so many operands.
 Result<void> expect(std::string_view command, std::string_view operands, Words words,
@@ -39,28 +41,28 @@ Result<void> expect(std::string_view command, std::string_view operands, Words w
 }
 
 template <class Wanted>
-Result<std::vector<NodeRecord>> nodes_where(Desk& desk, Wanted wanted) {
-  auto nodes = all_nodes(desk);
+Result<std::vector<NodeRecord>> nodes_where(CommandContext& context, Wanted wanted) {
+  auto nodes = all_nodes(context);
   if (nodes) std::erase_if(*nodes, [&](const NodeRecord& node) { return !wanted(node); });
   return nodes;
 }
 
 /// One line of each node under a heading, or the records as JSON.
 template <class Line>
-void print_nodes(Desk& desk, const std::string& heading, const std::vector<NodeRecord>& nodes,
-                 Line line) {
-  if (desk.options().common.json) return print_records("NodeRecord", nodes, desk);
+void print_nodes(CommandContext& context, const std::string& heading,
+                 const std::vector<NodeRecord>& nodes, Line line) {
+  if (context.options().common.json) return print_records("NodeRecord", nodes, context);
   print(heading);
   for (const NodeRecord& node : nodes) print(line(node) + "\n");
 }
 
 /// Prints the nodes that have what was named; `none` says that there is none.
 template <class Line>
-Result<int> print_owners(Desk& desk, const std::string& none,
+Result<int> print_owners(CommandContext& context, const std::string& none,
                          const Result<std::vector<NodeRecord>>& owners, Line line) {
   if (!owners) return tl::unexpected(owners.error());
   if (owners->empty()) return ib::fail(ib::ErrorKind::NotFound, none);
-  print_nodes(desk, "", *owners, line);
+  print_nodes(context, "", *owners, line);
   return ib::cli::kExitGood;
 }
 
@@ -75,24 +77,25 @@ void warn_of_hidden_members(const Options& options) {
 
 template <class Line>
 Job by_name(const std::string& name, Line line) {
-  return
-      [name, line](Desk& desk) { return print_owners(desk, "", nodes_by_name(desk, name), line); };
+  return [name, line](CommandContext& context) {
+    return print_owners(context, "", nodes_by_name(context, name), line);
+  };
 }
 
 }  // namespace
 
 Result<Job> plan_list(const Options&, Words words) {
   if (auto ok = expect("list", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
-  return Job([](Desk& desk) -> Result<int> {
-    const auto nodes = nodes_where(desk, [](const NodeRecord& node) {
+  return Job([](CommandContext& context) -> Result<int> {
+    const auto nodes = nodes_where(context, [](const NodeRecord& node) {
       return node.node_info.node_type == ib::wire::NodeType::ChannelAdapter;
     });
     if (!nodes) return tl::unexpected(nodes.error());
-    print_nodes(desk, "   LID \"name\"\n================\n", *nodes, [](const NodeRecord& node) {
+    print_nodes(context, "   LID \"name\"\n================\n", *nodes, [](const NodeRecord& node) {
       return fmt::format("{:6}  \"{}\"", node.lid.value, name_of(node));
     });
     if (!nodes->empty()) return ib::cli::kExitGood;
-    return desk.found_nothing("the SA knows no channel adapter");
+    return context.found_nothing("the SA knows no channel adapter");
   });
 }
 
@@ -117,18 +120,19 @@ Result<Job> plan_name_of(const Options&, Words words) {
     // The SA finds a port by any of its LIDs.
     NodeRecord wanted;
     wanted.lid = *lid;
-    return Job([wanted, none](Desk& desk) {
-      return print_owners(desk, none, desk.table(wanted, ib::query::component::kNodeLid), name_of);
+    return Job([wanted, none](CommandContext& context) {
+      return print_owners(context, none, context.table(wanted, ib::query::component::kNodeLid),
+                          name_of);
     });
   }
   if (const auto* guid = std::get_if<Guid>(&*target))
-    return Job([guid = *guid, none](Desk& desk) {
-      const auto gid = ib::Gid::from(desk.facts().gid_prefix, guid);
-      return print_owners(desk, none, nodes_of_gid(desk, gid), name_of);
+    return Job([guid = *guid, none](CommandContext& context) {
+      const auto gid = ib::Gid::from(context.facts().gid_prefix, guid);
+      return print_owners(context, none, nodes_of_gid(context, gid), name_of);
     });
   if (const auto* gid = std::get_if<ib::Gid>(&*target))
-    return Job([gid = *gid, none](Desk& desk) {
-      return print_owners(desk, none, nodes_of_gid(desk, gid), name_of);
+    return Job([gid = *gid, none](CommandContext& context) {
+      return print_owners(context, none, nodes_of_gid(context, gid), name_of);
     });
   return tl::unexpected(
       usage(fmt::format("name-of: expected {}, got '{}'", kOperand, ib::printable(words[0]))));
@@ -136,38 +140,38 @@ Result<Job> plan_name_of(const Options&, Words words) {
 
 Result<Job> plan_sms(const Options&, Words words) {
   if (auto ok = expect("sms", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
-  return Job([](Desk& desk) -> Result<int> {
+  return Job([](CommandContext& context) -> Result<int> {
     // With this modifier the mask selects ports that have the bit, whatever else they have.
     constexpr std::uint32_t kAnyBit = 1U << 31;
     std::vector<PortInfoRecord> all;
     for (const std::uint32_t bit : {ib::wire::port_cap::kIsSm, ib::wire::port_cap::kSmDisabled}) {
       PortInfoRecord wanted;
       wanted.port_info.capability_mask = bit;
-      const auto ports =
-          desk.table(wanted, ib::wire::component<&ib::wire::PortInfo::capability_mask>(), kAnyBit);
+      const auto ports = context.table(
+          wanted, ib::wire::component<&ib::wire::PortInfo::capability_mask>(), kAnyBit);
       if (!ports) return tl::unexpected(ports.error());
       all.insert(all.end(), ports->begin(), ports->end());
-      if (desk.options().common.json) continue;
+      if (context.options().common.json) continue;
       print(bit == ib::wire::port_cap::kIsSm ? "IsSM ports\n" : "\nIsSMdisabled ports\n");
       for (const PortInfoRecord& port : *ports) print(sm_port_text(port));
     }
-    if (desk.options().common.json) print_records("PortInfoRecord", all, desk);
+    if (context.options().common.json) print_records("PortInfoRecord", all, context);
     return ib::cli::kExitGood;
   });
 }
 
 Result<Job> plan_groups(const Options&, Words words) {
   if (auto ok = expect("groups", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
-  return Job([](Desk& desk) -> Result<int> {
-    const auto groups = desk.table(McMemberRecord{}, 0);
+  return Job([](CommandContext& context) -> Result<int> {
+    const auto groups = context.table(McMemberRecord{}, 0);
     if (!groups) return tl::unexpected(groups.error());
-    if (desk.options().common.json) {
-      print_records("MCMemberRecord", *groups, desk);
+    if (context.options().common.json) {
+      print_records("MCMemberRecord", *groups, context);
     } else {
       for (const McMemberRecord& group : *groups) print(group_text(group));
     }
     if (!groups->empty()) return ib::cli::kExitGood;
-    return desk.found_nothing("the SA has no multicast group");
+    return context.found_nothing("the SA has no multicast group");
   });
 }
 
@@ -179,19 +183,19 @@ Result<Job> plan_members(const Options&, Words words) {
     return tl::unexpected(
         usage(fmt::format("members: expected a multicast LID (0xc000 to 0xfffe), got '{}'",
                           ib::printable(words[0]))));
-  return Job([mlid](Desk& desk) -> Result<int> {
-    auto members = desk.table(McMemberRecord{}, 0);
+  return Job([mlid](CommandContext& context) -> Result<int> {
+    auto members = context.table(McMemberRecord{}, 0);
     if (!members) return tl::unexpected(members.error());
     const bool all = mlid == Lid{};
     std::erase_if(*members, [&](const McMemberRecord& m) { return !all && m.mlid != mlid; });
-    if (desk.options().common.json) print(json_members(*members, IBKIT_VERSION));
+    if (context.options().common.json) print(json_members(*members, IBKIT_VERSION));
     if (members->empty())
-      return desk.found_nothing(
+      return context.found_nothing(
           all ? "the SA has no member of a multicast group"
               : fmt::format("the SA has no member of a group of LID 0x{:04x}", mlid.value));
-    if (!std::ranges::all_of(*members, is_member_shown)) warn_of_hidden_members(desk.options());
-    if (desk.options().common.json) return ib::cli::kExitGood;
-    const auto nodes = all_nodes(desk);
+    if (!std::ranges::all_of(*members, is_member_shown)) warn_of_hidden_members(context.options());
+    if (context.options().common.json) return ib::cli::kExitGood;
+    const auto nodes = all_nodes(context);
     if (!nodes) return tl::unexpected(nodes.error());
     for (const McMemberRecord& member : *members) {
       const auto node = std::ranges::find_if(*nodes, [&](const NodeRecord& n) {

@@ -3,7 +3,7 @@
 // and their members, ports with a subnet manager.
 #pragma once
 
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 
 namespace ibpath {
 

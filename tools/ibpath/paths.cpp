@@ -31,10 +31,10 @@ std::vector<Port> ports(const std::vector<NodeRecord>& records) {
   return all;
 }
 
-Result<std::vector<Port>> by_lid(Desk& desk, Lid lid) {
+Result<std::vector<Port>> by_lid(CommandContext& context, Lid lid) {
   NodeRecord wanted;
   wanted.lid = lid;
-  const auto found = desk.table(wanted, component::kNodeLid);
+  const auto found = context.table(wanted, component::kNodeLid);
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
     return ib::fail(ErrorKind::NotFound, fmt::format("the SA knows no port of LID {}", lid.value));
@@ -43,55 +43,55 @@ Result<std::vector<Port>> by_lid(Desk& desk, Lid lid) {
 
 /// Where a path to an alias GID ends. (GUIDInfoRecords have aliases, too, but opensm does not
 /// search them by GUID.)
-Result<std::vector<NodeRecord>> nodes_of_alias(Desk& desk, const Gid& gid) {
+Result<std::vector<NodeRecord>> nodes_of_alias(CommandContext& context, const Gid& gid) {
   const bool is_ours =
-      gid.prefix() == desk.facts().gid_prefix || gid.prefix() == ib::kDefaultSubnetPrefix;
+      gid.prefix() == context.facts().gid_prefix || gid.prefix() == ib::kDefaultSubnetPrefix;
   if (!is_ours) return std::vector<NodeRecord>{};
   PathRecord path;
-  path.slid = desk.facts().lid;
+  path.slid = context.facts().lid;
   path.dgid = gid;
   path.numb_path = 1;
   const auto paths =
-      desk.table(path, component::kPathSlid | component::kPathDgid | component::kPathNumbPath);
+      context.table(path, component::kPathSlid | component::kPathDgid | component::kPathNumbPath);
   if (!paths) return tl::unexpected(paths.error());
   if (paths->empty()) return std::vector<NodeRecord>{};
   NodeRecord wanted;
   wanted.lid = paths->front().dlid;
-  return desk.table(wanted, component::kNodeLid);
+  return context.table(wanted, component::kNodeLid);
 }
 
-Result<std::vector<Port>> by_gid(Desk& desk, const Gid& gid) {
-  const auto found = nodes_of_gid(desk, gid);
+Result<std::vector<Port>> by_gid(CommandContext& context, const Gid& gid) {
+  const auto found = nodes_of_gid(context, gid);
   if (!found) return tl::unexpected(found.error());
   if (found->empty()) return ib::fail(ErrorKind::NotFound, "no port has the GID " + to_string(gid));
   return ports(*found);
 }
 
-Result<std::vector<Port>> by_guid(Desk& desk, Guid guid) {
+Result<std::vector<Port>> by_guid(CommandContext& context, Guid guid) {
   NodeRecord wanted;
   wanted.node_info.port_guid = wanted.node_info.node_guid = guid;
-  auto found = desk.table(wanted, component::kNodePortGuid);
-  if (found && found->empty()) found = desk.table(wanted, component::kNodeGuid);
+  auto found = context.table(wanted, component::kNodePortGuid);
+  if (found && found->empty()) found = context.table(wanted, component::kNodeGuid);
   if (found && found->empty())
-    found = nodes_of_alias(desk, Gid::from(desk.facts().gid_prefix, guid));
+    found = nodes_of_alias(context, Gid::from(context.facts().gid_prefix, guid));
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
     return ib::fail(ErrorKind::NotFound, "no port or node has the GUID " + to_string(guid));
   return ports(*found);
 }
 
-Result<std::vector<Port>> by_name(Desk& desk, const std::string& name) {
-  const auto found = nodes_by_name(desk, name);
+Result<std::vector<Port>> by_name(CommandContext& context, const std::string& name) {
+  const auto found = nodes_by_name(context, name);
   if (!found) return tl::unexpected(found.error());
   return ports(*found);
 }
 
-Result<std::vector<Port>> by_route(Desk& desk, const ib::mad::DirectedRoute& route) {
-  ib::query::SmpClient smp(desk.session(), desk.options().m_key);
+Result<std::vector<Port>> by_route(CommandContext& context, const ib::mad::DirectedRoute& route) {
+  ib::query::SmpClient smp(context.session(), context.options().m_key);
   const auto node = smp.node_info(route);
   if (!node) {
     auto error = node.error();
-    const auto own = desk.facts().port_num;
+    const auto own = context.facts().port_num;
     if (!route.hops.empty() && route.hops.front() != own) {
       // The kernel refuses a packet whose route leaves by another port: no node is there.
       if (error.kind == ErrorKind::Io) error.kind = ErrorKind::NotFound;
@@ -115,20 +115,21 @@ std::vector<std::string> pieces(const std::string& word) {
 }
 
 /// GIDs of the ports a target means. One that is named by GID may be an alias, and is left alone.
-Result<std::vector<Gid>> gids_of(Desk& desk, const ib::tools::Target& target) {
+Result<std::vector<Gid>> gids_of(CommandContext& context, const ib::tools::Target& target) {
   if (const auto* gid = std::get_if<Gid>(&target)) return std::vector<Gid>{*gid};
-  const auto named = ports_of(desk, target);
+  const auto named = ports_of(context, target);
   if (!named) return tl::unexpected(named.error());
   std::vector<Gid> gids;
-  for (const Port& port : *named) gids.push_back(Gid::from(desk.facts().gid_prefix, port.guid));
+  for (const Port& port : *named) gids.push_back(Gid::from(context.facts().gid_prefix, port.guid));
   return gids;
 }
 
-Result<std::vector<Gid>> gids_of(Desk& desk, std::span<const ib::tools::Target> targets) {
+Result<std::vector<Gid>> gids_of(CommandContext& context,
+                                 std::span<const ib::tools::Target> targets) {
   constexpr std::size_t kMost = 255;  // what the record can count
   std::vector<Gid> all;
   for (const auto& target : targets) {
-    auto gids = gids_of(desk, target);
+    auto gids = gids_of(context, target);
     if (!gids) return gids;
     all.insert(all.end(), gids->begin(), gids->end());
   }
@@ -164,32 +165,34 @@ PathQuery path_query(const End& source, const End& destination, const Query& wan
   return query;
 }
 
-Result<std::vector<NodeRecord>> nodes_of_gid(Desk& desk, const Gid& gid) {
+Result<std::vector<NodeRecord>> nodes_of_gid(CommandContext& context, const Gid& gid) {
   NodeRecord wanted;
   wanted.node_info.port_guid = gid.guid();
-  auto found = desk.table(wanted, component::kNodePortGuid);
-  if (found && found->empty()) return nodes_of_alias(desk, gid);
+  auto found = context.table(wanted, component::kNodePortGuid);
+  if (found && found->empty()) return nodes_of_alias(context, gid);
   return found;
 }
 
-Result<std::vector<NodeRecord>> nodes_by_name(Desk& desk, const std::string& name) {
+Result<std::vector<NodeRecord>> nodes_by_name(CommandContext& context, const std::string& name) {
   return ib::tools::find_node_records(
-      [&desk](const NodeRecord& wanted, std::uint64_t mask) { return desk.table(wanted, mask); },
-      name, desk.names());
+      [&context](const NodeRecord& wanted, std::uint64_t mask) {
+        return context.table(wanted, mask);
+      },
+      name, context.names());
 }
 
-Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target) {
-  if (const auto* lid = std::get_if<Lid>(&target)) return by_lid(desk, *lid);
-  if (const auto* gid = std::get_if<Gid>(&target)) return by_gid(desk, *gid);
-  if (const auto* guid = std::get_if<Guid>(&target)) return by_guid(desk, *guid);
+Result<std::vector<Port>> ports_of(CommandContext& context, const ib::tools::Target& target) {
+  if (const auto* lid = std::get_if<Lid>(&target)) return by_lid(context, *lid);
+  if (const auto* gid = std::get_if<Gid>(&target)) return by_gid(context, *gid);
+  if (const auto* guid = std::get_if<Guid>(&target)) return by_guid(context, *guid);
   if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
-    return by_route(desk, *route);
-  return by_name(desk, std::get<ib::tools::NodeName>(target).text);
+    return by_route(context, *route);
+  return by_name(context, std::get<ib::tools::NodeName>(target).text);
 }
 
-Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target) {
+Result<std::vector<End>> resolve(CommandContext& context, const ib::tools::Target& target) {
   if (const auto* lid = std::get_if<Lid>(&target)) return std::vector<End>{{*lid, std::nullopt}};
-  const auto gids = gids_of(desk, target);
+  const auto gids = gids_of(context, target);
   if (!gids) return tl::unexpected(gids.error());
   std::vector<End> ends;
   for (const Gid& gid : *gids) ends.push_back({std::nullopt, gid});
@@ -255,16 +258,16 @@ Result<Pair> read_pair(const std::string& source, const std::string& destination
   return pair;
 }
 
-Result<std::vector<PathRecord>> fetch_paths(Desk& desk, const Pair& pair) {
-  const auto sources = resolve(desk, pair.source);
+Result<std::vector<PathRecord>> fetch_paths(CommandContext& context, const Pair& pair) {
+  const auto sources = resolve(context, pair.source);
   if (!sources) return tl::unexpected(sources.error());
-  const auto destinations = resolve(desk, pair.destination);
+  const auto destinations = resolve(context, pair.destination);
   if (!destinations) return tl::unexpected(destinations.error());
   std::vector<PathRecord> paths;
   for (const auto& source : *sources) {
     for (const auto& destination : *destinations) {
       const auto query = path_query(source, destination, pair.query);
-      auto found = desk.table(query.record, query.mask);
+      auto found = context.table(query.record, query.mask);
       if (!found) return found;
       paths.insert(paths.end(), found->begin(), found->end());
     }
@@ -288,13 +291,14 @@ Result<Job> plan_paths(const Options& options, Words words) {
     return tl::unexpected(usage("SRC and DST are needed, or a record (ibpath --help lists them)"));
   auto pair = read_pair(words[0], words[1], words.subspan(2), options);
   if (!pair) return tl::unexpected(pair.error());
-  return Job([pair = std::move(*pair)](Desk& desk) -> Result<int> {
-    const auto paths = fetch_paths(desk, pair);
+  return Job([pair = std::move(*pair)](CommandContext& context) -> Result<int> {
+    const auto paths = fetch_paths(context, pair);
     if (!paths) return tl::unexpected(paths.error());
-    print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
-                                     : text_report(*paths, desk.options().common.verbose > 0));
+    print(context.options().common.json
+              ? json_report(*paths, IBKIT_VERSION)
+              : text_report(*paths, context.options().common.verbose > 0));
     if (!paths->empty()) return ib::cli::kExitGood;
-    return desk.found_nothing(no_path(pair));
+    return context.found_nothing(no_path(pair));
   });
 }
 
@@ -302,18 +306,18 @@ Result<Job> plan_trace(const Options& options, Words words) {
   if (words.size() < 2) return tl::unexpected(usage("trace: SRC and DST are needed"));
   auto pair = read_pair(words[0], words[1], words.subspan(2), options);
   if (!pair) return tl::unexpected(pair.error());
-  return Job([pair = std::move(*pair)](Desk& desk) -> Result<int> {
-    const auto sources = resolve(desk, pair.source);
+  return Job([pair = std::move(*pair)](CommandContext& context) -> Result<int> {
+    const auto sources = resolve(context, pair.source);
     if (!sources) return tl::unexpected(sources.error());
-    const auto destinations = resolve(desk, pair.destination);
+    const auto destinations = resolve(context, pair.destination);
     if (!destinations) return tl::unexpected(destinations.error());
     const auto query = path_query(sources->front(), destinations->front(), pair.query);
-    auto nodes = desk.sa().trace(query.record, query.mask);
-    if (!nodes && desk.is_none(nodes.error())) nodes = std::vector<ib::wire::TraceRecord>{};
+    auto nodes = context.sa().trace(query.record, query.mask);
+    if (!nodes && context.is_none(nodes.error())) nodes = std::vector<ib::wire::TraceRecord>{};
     if (!nodes) return tl::unexpected(nodes.error());
-    print_records("TraceRecord", *nodes, desk);
+    print_records("TraceRecord", *nodes, context);
     if (!nodes->empty()) return ib::cli::kExitGood;
-    return desk.found_nothing(no_path(pair));
+    return context.found_nothing(no_path(pair));
   });
 }
 
@@ -329,19 +333,20 @@ Result<Job> plan_multi(const Options& options, Words words) {
        with_options(options, ib::wire::describe<ib::wire::MultiPathRecord>(), words.subspan(2)))
     if (auto ok = query.add(condition); !ok) return tl::unexpected(ok.error());
   return Job([from = std::move(*from), to = std::move(*to),
-              query = std::move(query)](Desk& desk) -> Result<int> {
-    const auto sources = gids_of(desk, from);
+              query = std::move(query)](CommandContext& context) -> Result<int> {
+    const auto sources = gids_of(context, from);
     if (!sources) return tl::unexpected(sources.error());
-    const auto destinations = gids_of(desk, to);
+    const auto destinations = gids_of(context, to);
     if (!destinations) return tl::unexpected(destinations.error());
     const auto record = ib::wire::decode<ib::wire::MultiPathRecord>(query.body().data());
-    auto paths = desk.sa().multi_path(record, query.mask(), *sources, *destinations);
-    if (!paths && desk.is_none(paths.error())) paths = std::vector<PathRecord>{};
+    auto paths = context.sa().multi_path(record, query.mask(), *sources, *destinations);
+    if (!paths && context.is_none(paths.error())) paths = std::vector<PathRecord>{};
     if (!paths) return tl::unexpected(paths.error());
-    print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
-                                     : text_report(*paths, desk.options().common.verbose > 0));
+    print(context.options().common.json
+              ? json_report(*paths, IBKIT_VERSION)
+              : text_report(*paths, context.options().common.verbose > 0));
     if (!paths->empty()) return ib::cli::kExitGood;
-    return desk.found_nothing("no path between any of them");
+    return context.found_nothing("no path between any of them");
   });
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 #include "tools/ibpath/filter.h"
 
 namespace ibpath {
@@ -48,17 +48,20 @@ struct Port {
 };
 /// The ports a target means: one, or every port of the node it names. NotFound when the SA knows
 /// none; Usage, with the nodes, where the name is ambiguous.
-ib::Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target);
+ib::Result<std::vector<Port>> ports_of(CommandContext& context, const ib::tools::Target& target);
 /// NodeRecords of the node of that name, one a port. Errors are those of find_node_records().
-ib::Result<std::vector<ib::wire::NodeRecord>> nodes_by_name(Desk& desk, const std::string& name);
+ib::Result<std::vector<ib::wire::NodeRecord>> nodes_by_name(CommandContext& context,
+                                                            const std::string& name);
 /// The NodeRecord of the port that has this GID, by its own GUID or an alias; none where no port
 /// has it.
-ib::Result<std::vector<ib::wire::NodeRecord>> nodes_of_gid(Desk& desk, const ib::Gid& gid);
+ib::Result<std::vector<ib::wire::NodeRecord>> nodes_of_gid(CommandContext& context,
+                                                           const ib::Gid& gid);
 /// The same as ends of paths: a LID is that address alone, everything else all LIDs of a port.
-ib::Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target);
+ib::Result<std::vector<End>> resolve(CommandContext& context, const ib::tools::Target& target);
 
 /// All paths of a pair. None is not an error.
-ib::Result<std::vector<ib::wire::PathRecord>> fetch_paths(Desk& desk, const Pair& pair);
+ib::Result<std::vector<ib::wire::PathRecord>> fetch_paths(CommandContext& context,
+                                                          const Pair& pair);
 
 /// What is said when there is none.
 std::string no_path(const Pair& pair);

@@ -71,10 +71,10 @@ Result<void> read_operand(Plan& plan, std::string_view form, const std::string& 
 }
 
 /// One query for each combination of the ports that the names stand for.
-Result<std::vector<Query>> queries(Desk& desk, const Plan& plan) {
+Result<std::vector<Query>> queries(CommandContext& context, const Plan& plan) {
   std::vector<Query> all{plan.query};
   for (const Named& named : plan.named) {
-    const auto lids = desk.lids(named.target);
+    const auto lids = context.lids(named.target);
     if (!lids) return tl::unexpected(lids.error());
     std::vector<Query> more;
     for (const Query& query : all) {
@@ -91,16 +91,17 @@ Result<std::vector<Query>> queries(Desk& desk, const Plan& plan) {
 
 using Found = std::vector<std::vector<std::byte>>;
 
-Result<void> ask(Desk& desk, const RecordKind& kind, const Query& query, Found& found) {
+Result<void> ask(CommandContext& context, const RecordKind& kind, const Query& query,
+                 Found& found) {
   if (kind.attribute == ib::wire::attr::kClassPortInfo) {
-    const auto info = desk.sa().class_port_info();
+    const auto info = context.sa().class_port_info();
     if (!info) return tl::unexpected(info.error());
     found.push_back(ib::wire::bytes_of(*info));
     return {};
   }
-  const auto records = desk.sa().get_records(kind.attribute, query.body(), query.mask());
+  const auto records = context.sa().get_records(kind.attribute, query.body(), query.mask());
   if (!records) {
-    if (desk.is_none(records.error())) return {};
+    if (context.is_none(records.error())) return {};
     return tl::unexpected(records.error());
   }
   for (std::size_t i = 0; i < records->size(); ++i) {
@@ -111,29 +112,29 @@ Result<void> ask(Desk& desk, const RecordKind& kind, const Query& query, Found& 
   return {};
 }
 
-Result<int> run(Desk& desk, const Plan& plan) {
+Result<int> run(CommandContext& context, const Plan& plan) {
   const RecordKind& kind = *plan.kind;
   TextOptions options;
-  options.keys = desk.options().keys;
+  options.keys = context.options().keys;
   if (kind.attribute == ib::wire::attr::kSwitchInfoRecord) {
     constexpr std::uint32_t kKnowsMulticastFdbTop = 1U << 3;  // ClassPortInfo:CapabilityMask2
-    const auto info = desk.sa().class_port_info();
+    const auto info = context.sa().class_port_info();
     if (!info) return tl::unexpected(info.error());
     options.multicast_fdb_top = (info->capability_mask2 & kKnowsMulticastFdbTop) != 0;
   }
-  const auto all = queries(desk, plan);
+  const auto all = queries(context, plan);
   if (!all) return tl::unexpected(all.error());
   Found found;
   for (const Query& query : *all)
-    if (auto ok = ask(desk, kind, query, found); !ok) return tl::unexpected(ok.error());
-  if (desk.options().common.json) {
+    if (auto ok = ask(context, kind, query, found); !ok) return tl::unexpected(ok.error());
+  if (context.options().common.json) {
     const std::vector<std::span<const std::byte>> views(found.begin(), found.end());
     print(json_records(kind.name, *kind.structure, views, options.keys, IBKIT_VERSION));
   } else {
     for (const auto& record : found) print(kind.text(record, options));
   }
   if (!found.empty()) return ib::cli::kExitGood;
-  return desk.found_nothing(fmt::format("the SA has no such {}", kind.name));
+  return context.found_nothing(fmt::format("the SA has no such {}", kind.name));
 }
 
 }  // namespace
@@ -149,7 +150,7 @@ Result<Job> plan_record(const RecordKind& kind, Words words) {
     }
     if (auto ok = plan.query.add(word); !ok) return tl::unexpected(ok.error());
   }
-  return Job([plan = std::move(plan)](Desk& desk) { return run(desk, plan); });
+  return Job([plan = std::move(plan)](CommandContext& context) { return run(context, plan); });
 }
 
 }  // namespace ibpath

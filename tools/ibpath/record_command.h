@@ -2,7 +2,7 @@
 // `ibpath RECORD [OPERAND...] [FIELD=VALUE...]`: any record of subnet administration.
 #pragma once
 
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 #include "tools/ibpath/records.h"
 
 namespace ibpath {

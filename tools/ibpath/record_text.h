@@ -29,7 +29,7 @@ std::string record_text(const ib::wire::SmInfoRecord& r, const TextOptions& opti
 /// saquery has no TraceRecord; in its manner.
 std::string record_text(const ib::wire::TraceRecord& r, const TextOptions& options);
 
-/// To whoever does not have its key an SA shows each group in place of its members: no port of it.
+/// To a requester without its key an SA shows each group in place of its members: no port of it.
 bool is_member_shown(const ib::wire::McMemberRecord& r);
 
 /// The other forms of saquery: -s, -g, and -m without and with a group. Of a member that is not

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "libdiag/wire/sa_records.h"
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 #include "tools/ibpath/record_text.h"
 
 namespace ibpath {
@@ -42,11 +42,12 @@ std::string json_members(std::span<const ib::wire::McMemberRecord> members,
 
 /// Prints records in the form the options ask for.
 template <class Record>
-void print_records(std::string_view name, const std::vector<Record>& records, Desk& desk) {
-  if (!desk.options().common.json) {
+void print_records(std::string_view name, const std::vector<Record>& records,
+                   CommandContext& context) {
+  if (!context.options().common.json) {
     std::string text;
     for (const Record& record : records)
-      text += record_text(record, TextOptions{desk.options().keys, false});
+      text += record_text(record, TextOptions{context.options().keys, false});
     print(text);
     return;
   }
@@ -54,8 +55,8 @@ void print_records(std::string_view name, const std::vector<Record>& records, De
   bytes.reserve(records.size());
   for (const Record& record : records) bytes.push_back(ib::wire::bytes_of(record));
   const std::vector<std::span<const std::byte>> views(bytes.begin(), bytes.end());
-  print(
-      json_records(name, ib::wire::describe<Record>(), views, desk.options().keys, IBKIT_VERSION));
+  print(json_records(name, ib::wire::describe<Record>(), views, context.options().keys,
+                     IBKIT_VERSION));
 }
 
 }  // namespace ibpath

@@ -106,7 +106,7 @@ struct TraceOptions {
   bool counters{};
   bool prove{};
   bool by_sa{};                     // the SA says which route to expect; excludes `both`
-  std::optional<Wanted> wanted;     // nothing: whoever has the LID
+  std::optional<Wanted> wanted;     // nothing: any port that has the LID
   std::optional<ib::mad::Grh> grh;  // agents are asked with a GRH, and the last hop with this one
   std::uint64_t m_key{};
   const ib::fabric::NodeNames* names{nullptr};  // in place of NodeDescriptions
@@ -135,7 +135,7 @@ ib::Result<TraceReport> trace(ib::mad::Session& session, ib::Lid dlid, const Tra
 /// Where packets come from that another host sends.
 struct Sender {
   ib::Lid lid;
-  std::optional<Wanted> wanted{};  // nothing: whoever has the LID
+  std::optional<Wanted> wanted{};  // nothing: any port that has the LID
 };
 
 /// Traces `dlid` from a host elsewhere: the way from its first switch on by packets of ours that

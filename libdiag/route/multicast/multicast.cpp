@@ -126,7 +126,7 @@ class Planner {
 
   /// The one whose turn it is, unless it has well more than the one that has least: groups may be
   /// such that the same is meant again and again. What is little more is let be, so that a group
-  /// that comes or goes seldom changes another.
+  /// that comes or goes rarely changes another.
   template <class Choice, class Load>
   const Choice& by_turn(const std::vector<Choice>& choices, Load load) const {
     const Choice& meant = choices[digit_sum(turn_, choices.size()) % choices.size()];

@@ -275,12 +275,11 @@ void CongestionManager::on_info(Work& work, const CongestionInfo& info) {
   device.asked = true;
   if (!is_switch(work.end) && info.control_table_cap == 0) {
     device.skipped = true;
-    return give_up(work, LogLevel::Warning,
-                   "left out, since CongestionInfo says that there is no room for a table");
+    return give_up(work, LogLevel::Warning, "left out: by its CongestionInfo it holds no table");
   }
   if (!is_switch(work.end) && settings_.enable && !settings_.table_by_hosts &&
       settings_.table.size() > info.control_table_cap * CongestionControlTable::kEntries)
-    findings_.add(LogLevel::Warning, "the table is longer than there is room for and is cut off",
+    findings_.add(LogLevel::Warning, "the table is longer than the device can hold, and is cut off",
                   work.end.name);
   go_to(work, Step::Key);
 }

@@ -25,7 +25,7 @@ std::uint16_t check_path_request(const ib::wire::PathRecord& wanted, std::uint64
 
 /// Code of the most that paths from or to a Tavor are given by Policy::limits_tavor_mtu (1024).
 inline constexpr std::uint8_t kTavorMtuMax = 3;
-/// Whether `port` is of a Tavor, Mellanox's first HCA (MT23108), by whoever sold it.
+/// Whether `port` is of a Tavor, Mellanox's first HCA (MT23108), of any vendor.
 bool is_tavor(const Paths& paths, const EndPort& port);
 
 class PathChoice {

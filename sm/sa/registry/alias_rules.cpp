@@ -141,8 +141,8 @@ Outcome register_aliases(const World& world, const WriteRequest& request) {
     } else if (taken(wanted)) {
       // The answer says so by a 0; what the entry holds stays (IBA 15.2.5.18).
       entries[i] = Guid{};
-      change.log.push_back(
-          fmt::format("{}: {} is taken", describe(request, place.record), to_string(wanted)));
+      change.log.push_back(fmt::format("{}: {} is already in use", describe(request, place.record),
+                                       to_string(wanted)));
       continue;
     }
     if (held.value != 0 && is_in_a_group(world, held))
@@ -197,7 +197,7 @@ Change give_to_ports(const World& world, const std::vector<store::AliasGuid>& al
   for (const auto& alias : still) {
     change.batch.aliases.push_back({alias.port_guid, alias.index, Guid{}});
     change.log.push_back(
-        fmt::format("alias GUID {} of port {} (entry {}) is taken back: it is the GUID of a port "
+        fmt::format("alias GUID {} of port {} (entry {}) is withdrawn: it is the GUID of a port "
                     "that has come (back) to the subnet; register another one",
                     to_string(alias.guid), to_string(alias.port_guid), alias.index));
   }

@@ -86,8 +86,8 @@ ib::Result<Contents> Book::read_once() {
   head_ = *std::move(head);
   if (head_.fabric != options_.fabric)
     return ib::fail(ib::ErrorKind::Unavailable,
-                    fmt::format("it is that of another fabric, {}, and this one is {}; another "
-                                "store_prefix has room for it",
+                    fmt::format("it is that of another fabric, {}, and this one is {}; use another "
+                                "store_prefix",
                                 head_.fabric, options_.fabric));
 
   auto parts =
@@ -130,9 +130,9 @@ ib::Result<Contents> Book::take(const std::vector<ib::Guid>& ports) {
     if (const Kinship kin = kinship(contents->lids, ports); kin.is_foreign())
       return cannot({ib::ErrorKind::Unavailable,
                      kin.words() +
-                         ": it is that of another one; another store_prefix has room for this one, "
-                         "and `etcdctl del --prefix " +
-                         options_.prefix + "` begins a new store",
+                         ": it is that of another one; use another store_prefix for this one, "
+                         "or `etcdctl del --prefix " +
+                         options_.prefix + "` to begin a new store",
                      0});
     Epoch epoch{1, options_.holder};
     if (!known_epoch_.empty()) {

@@ -183,7 +183,7 @@ class Ports(unittest.TestCase):
             self.assertEqual(set(before), {"2c90300000001", "2c90300000002", "2c90300000011"})
             f.ctl("link", "down", "sw1", "1")
             log = f.directory / "log"
-            moved = "the port with GUID 0x0002c90300000001 is of no use any more (its link is down): ibsm goes on from"
+            moved = "the port with GUID 0x0002c90300000001 can no longer be used (its link is down): ibsm goes on from"
             self.assertTrue(wait_until(lambda: f.ups() == 2, 30), log.read_text())
             self.assertIn(moved + " 0x0002c90300000002", log.read_text())
             after = self.lids(f)
@@ -280,7 +280,7 @@ class Beside(Others, unittest.TestCase):
                 self.process = self.start_opensm(f, "-p", "4")
                 self.says("Entering STANDBY state")
                 self.assertNotIn("Entering MASTER state", self.said.read_text(errors="replace"))
-                self.assertTrue(wait_until(lambda: [(m.get("state"), m.get("priority")) for m in self.standing(f)["managers"]
+                self.assertTrue(wait_until(lambda: [(m.get("state"), m.get("priority")) for m in self.subnet_managers(f)["managers"]
                                                     if not m["own"]] == [("STANDBY", 4)], 20))
                 os.kill(pid, how)
                 self.says("SUBNET UP")

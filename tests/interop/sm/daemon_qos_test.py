@@ -417,7 +417,7 @@ class RateLimits(unittest.TestCase):
             self.assertNotEqual(refused.returncode, 0)
 
 
-class Lanes(unittest.TestCase):
+class SeveralVls(unittest.TestCase):
     """Routes on several VLs: dfsssp breaks the circle of a ring with a second one."""
 
     def test_a_restart_sends_no_set(self):

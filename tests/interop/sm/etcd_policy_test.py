@@ -108,7 +108,7 @@ class Policy(unittest.TestCase):
             self.assertEqual(log.read_text().count(" E partitions: "), 1, "said once")
             self.assertIn("blue", self.kept(server), "a copy that stands in replaces none")
 
-    def test_a_newcomer_with_a_broken_file(self):
+    def test_a_second_one_with_a_broken_file(self):
         with Sm(*TREE) as f, etcd(f) as server:
             ours, theirs = f.directory / "partitions.conf", f.directory / "theirs.conf"
             theirs.write_text(self.BROKEN)

@@ -93,14 +93,14 @@ class Others:
         self.process.send_signal(how)
         self.process.wait(20)
 
-    def standing(self, f, state="state"):
+    def subnet_managers(self, f, state="state"):
         said = subprocess.run([IBSM, "ctl", "sm", "--json", "--state-dir", f.directory / state],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(said.returncode, 0, said.stderr)
         return json.loads(said.stdout)
 
     def becomes(self, f, state, where="state"):
-        self.assertTrue(wait_until(lambda: self.standing(f, where)["state"] == state, 20),
+        self.assertTrue(wait_until(lambda: self.subnet_managers(f, where)["state"] == state, 20),
                         (f.directory / "log").read_text()[-3000:])
 
     def is_whole(self, f, lids):

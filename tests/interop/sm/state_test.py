@@ -187,7 +187,7 @@ class Guid2Lid(unittest.TestCase):
                 file.write("0x1 0x2\n")
             with Sm(*TREE) as f:
                 self.assertEqual(self.started_by_ibsm(f, cache), plain)
-                self.assertRegex(errors(f)[0], r"guid2lid is kept as .*\.unread-1: no LID of it is taken: .*/guid2lid:"
+                self.assertRegex(errors(f)[0], r"guid2lid is kept as .*\.unread-1: none of its LIDs is used: .*/guid2lid:"
                                                r"\d+:8: expected the last LID")
 
 

@@ -24,15 +24,15 @@ def programmed(manager, topology, files, *words):
         at = pathlib.Path(folder)
         for name, text in {"fabric.topo": topology, **files}.items():
             (at / name).write_text(text)
-        door = f"ibkit-ibsim-{os.getpid()}-{manager}"
+        socket_name = f"ibkit-ibsim-{os.getpid()}-{manager}"
         environment = {**os.environ, "OSM_CACHE_DIR": folder, "OSM_TMP_DIR": folder,
-                       "IBSIM_SOCKNAME": door}
+                       "IBSIM_SOCKNAME": socket_name}
         simulator = subprocess.Popen(["ibsim", "-s", "-n", at / "fabric.topo"], env=environment,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.DEVNULL)
         try:
-            doors = pathlib.Path("/proc/net/unix")
-            assert wait_until(lambda: f"@{door}:ctl" in doors.read_text(encoding="ascii")), "no ibsim"
+            sockets = pathlib.Path("/proc/net/unix")
+            assert wait_until(lambda: f"@{socket_name}:ctl" in sockets.read_text(encoding="ascii")), "no ibsim"
             environment.update(LD_PRELOAD=PRELOAD, SIM_HOST=SM_HOST)
             program = {"opensm": ("opensm",), "ibsm": (BIN / "ibsm", "--state-dir", at / "state")}[manager]
             up = run(*program, "-o", "-f", at / "log",

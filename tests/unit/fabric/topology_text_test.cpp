@@ -278,11 +278,10 @@ TEST(TopologyReader, WarnsWhereTheEndsOfACableKnowOneAnotherOtherwise) {
       &warnings);
   EXPECT_EQ(f.port(1, 1).guid, Guid{0x2b});
   EXPECT_EQ(f.port(1, 1).lid, Lid{7});
-  EXPECT_THAT(warnings,
-              ::testing::ElementsAre(
-                  "t.topo:2:5: port GUID 0x000000000000002a is 0x000000000000002b at the "
-                  "other end of the cable, which is taken",
-                  "t.topo:2:5: LID 6 is 7 at the other end of the cable, which is taken"));
+  EXPECT_THAT(warnings, ::testing::ElementsAre(
+                            "t.topo:2:5: port GUID 0x000000000000002a is 0x000000000000002b at the "
+                            "other end of the cable, which is used",
+                            "t.topo:2:5: LID 6 is 7 at the other end of the cable, which is used"));
 }
 
 TEST(TopologyReader, WarnsOfNodesAndPortsThatShareAGuid) {

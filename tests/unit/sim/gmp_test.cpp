@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Packets on data lanes: who may send, keys at the receiver, counters, multicast, forwarding
+// Packets on data VLs: who may send, keys at the receiver, counters, multicast, forwarding
 // faults.
 #include "libdiag/wire/gmp_attributes.h"
 #include "tests/unit/sim/small_fabric.h"

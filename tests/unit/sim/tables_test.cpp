@@ -112,7 +112,7 @@ TEST(Tables, SlToVlByInputAndOutputPort) {
   Model model(small_fabric());
   Hand hand(model);
   auto table = hand.get<wire::SlToVlTable>({1}, attr::kSlToVl, (1U << 8) | 3);
-  EXPECT_EQ(table.vl[9], 1);  // VL0-7 from power-on: SL modulo the number of lanes
+  EXPECT_EQ(table.vl[9], 1);  // VL0-7 from power-on: SL modulo the number of VLs
   table.vl.fill(2);
   EXPECT_EQ(hand.set({1}, attr::kSlToVl, (1U << 8) | 3, table), 0);
   EXPECT_EQ(hand.get<wire::SlToVlTable>({1}, attr::kSlToVl, (1U << 8) | 3), table);

@@ -47,12 +47,12 @@ TEST(Election, TheHigherPriorityRanksAboveAndOfEqualOnesTheLowerGuid) {
 /// From, event, to, what follows; every other pair has no row.
 TEST(Election, TheTableIsThatOfTheSpecification) {
   const std::vector<std::string> expected = {
-      "DISCOVERING: nobody above -> MASTER, manage", "DISCOVERING: master found -> STANDBY, poll",
+      "DISCOVERING: none above -> MASTER, manage",   "DISCOVERING: master found -> STANDBY, poll",
       "DISCOVERING: HANDOVER -> DISCOVERING, sweep", "STANDBY: master found -> STANDBY, poll",
-      "STANDBY: nobody above -> DISCOVERING, sweep", "STANDBY: master gone -> DISCOVERING, sweep",
+      "STANDBY: none above -> DISCOVERING, sweep",   "STANDBY: master gone -> DISCOVERING, sweep",
       "STANDBY: DISCOVER -> DISCOVERING, sweep",     "STANDBY: HANDOVER -> MASTER, sweep",
       "STANDBY: ACKNOWLEDGE -> STANDBY, none",       "STANDBY: DISABLE -> NOTACTIVE, none",
-      "NOTACTIVE: STANDBY -> STANDBY, poll",         "MASTER: nobody above -> MASTER, manage",
+      "NOTACTIVE: STANDBY -> STANDBY, poll",         "MASTER: none above -> MASTER, manage",
       "MASTER: higher found -> MASTER, hand over",   "MASTER: handover taken -> STANDBY, poll",
       "MASTER: ACKNOWLEDGE -> STANDBY, poll",        "MASTER: handover refused -> MASTER, sweep",
       "MASTER: masters meet -> MASTER, wait",        "MASTER: master gone -> MASTER, sweep",

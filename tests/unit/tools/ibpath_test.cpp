@@ -308,7 +308,7 @@ TEST(IbpathFilter, AFieldIsSaidOnce) {
     return ok ? std::string() : ok.error().message;
   };
   EXPECT_EQ(second("PR", "Rate>40", "rate<60"),
-            "Rate: 'rate<60' is a second condition, and a request has room for one");
+            "Rate: 'rate<60' is a second condition on this field; a request carries one");
   EXPECT_THAT(second("PR", "SL=1", "sl=1"), testing::HasSubstr("SL: '1' is a second condition"));
   EXPECT_THAT(second("PR", "MtuSelector=1", "Mtu=4096"), testing::HasSubstr("MtuSelector: "));
   EXPECT_THAT(second("PR", "Mtu<4096", "MtuSelector=1"), testing::HasSubstr("MtuSelector: "));

@@ -143,7 +143,7 @@ TEST(Ibroutes, ANodeHasItsOwnNameAndThatOfTheMap) {
   EXPECT_THAT(near.out, HasSubstr("no node is named 'host-4x'; did you mean 'host-4' (LID "));
 }
 
-TEST(Ibroutes, JudgesLanesOfFiles) {
+TEST(Ibroutes, JudgesVlsOfFiles) {
   const judge::Scratch scratch;
   const std::string from = "verify --from " + kNet4 + "topology," + kNet4 + "dump_fts";
   // The leaf and the spine by their GUIDs; SL 3 from the leaf's hosts, and VL 15 for it.
@@ -155,14 +155,14 @@ TEST(Ibroutes, JudgesLanesOfFiles) {
   judge::write_file(scratch / "sl2vl", sl2vl);
   judge::write_file(scratch / "sls",
                     "Switch 0x0000000000000210, base LID 1, \"leaf two\"\n0x0001-0xbfff : 3\n");
-  const std::string lanes =
+  const std::string vls =
       " --sl2vl " + (scratch / "sl2vl").string() + " --sls " + (scratch / "sls").string();
-  const Ran ran = ibroutes(from + lanes);
+  const Ran ran = ibroutes(from + vls);
   EXPECT_EQ(ran.status, 1) << ran.out;
   EXPECT_THAT(ran.out,
               AllOf(HasSubstr("asymmetric-sls: 1\n"), HasSubstr("'leaf two'"),
                     HasSubstr("on VL 15"), HasSubstr("with SL 0, but those answer with SL 3")));
-  const auto json = nlohmann::json::parse(ibroutes(from + lanes + " --json").out);
+  const auto json = nlohmann::json::parse(ibroutes(from + vls + " --json").out);
   EXPECT_GT(json["vl_errors"], 0);
   EXPECT_EQ(json["asymmetric_sls"], 1);
 

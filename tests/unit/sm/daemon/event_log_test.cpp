@@ -84,7 +84,8 @@ TEST(EventLog, APipeThatNobodyReadsIsRefusedAndOneThatIsFullLosesLines) {
   options.file = pipe;
   const auto refused = EventLog::open(options, *log);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "cannot write events to " + pipe + ": nobody reads this pipe");
+  EXPECT_EQ(refused.error().message,
+            "cannot write events to " + pipe + ": no program reads this pipe");
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   auto events = EventLog::open(options, *log);
   ASSERT_TRUE(events) << events.error().message;

@@ -165,12 +165,9 @@ TEST_F(OptionsFile, WhatIsToBeShownToEtcdIsThereOrTheStartEnds) {
     return options ? std::string() : options.error().message;
   };
   const std::string there = write("there", "x");
-  EXPECT_EQ(trouble([](auto& s) { s.store_user = "u"; }),
-            "store_user is of no use without store_password_file");
-  EXPECT_EQ(trouble([&](auto& s) { s.store_cert = there; }),
-            "store_cert is of no use without store_key");
-  EXPECT_EQ(trouble([&](auto& s) { s.store_key = there; }),
-            "store_key is of no use without store_cert");
+  EXPECT_EQ(trouble([](auto& s) { s.store_user = "u"; }), "store_user needs store_password_file");
+  EXPECT_EQ(trouble([&](auto& s) { s.store_cert = there; }), "store_cert needs store_key");
+  EXPECT_EQ(trouble([&](auto& s) { s.store_key = there; }), "store_key needs store_cert");
   EXPECT_EQ(trouble([&](auto& s) { s.store_ca = path("nonesuch"); }),
             "store_ca " + path("nonesuch") + ": No such file or directory");
   EXPECT_EQ(trouble([&](auto& s) { s.store_cert = s.store_key = s.store_ca = there; }), "");

@@ -47,7 +47,7 @@ TEST(PartitionFile, ReadsTheExamplesOfTheManual) {
  ShareIO = 0x80 , defmember=full : 0x12345b, 0x12345c=limited, 0x12345d;
 )",
                                         "p");
-  EXPECT_THAT(said(file), ElementsAre("p:3:53: warning: 'limi' is taken for 'limited'; write the "
+  EXPECT_THAT(said(file), ElementsAre("p:3:53: warning: 'limi' is read as 'limited'; write the "
                                       "whole word"));
   ASSERT_EQ(file.definitions.size(), 9U);
   EXPECT_EQ(file.definitions[0].p_key, 0x7FFF);

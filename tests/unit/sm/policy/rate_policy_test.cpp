@@ -48,7 +48,7 @@ TEST(RatePolicy, GroupsThatAreNotThereAreNamedWithTheirPlace) {
   const auto policy = policy_of("BW_NAMES a = 10\nBW_RULES\nstorag = 1:a\n");
   EXPECT_THAT(policy.unknown_groups("r"),
               testing::ElementsAre(
-                  "r:3:1: warning: there is no port group 'storag': the rule limits nobody"));
+                  "r:3:1: warning: there is no port group 'storag': the rule has no effect"));
 }
 
 }  // namespace

@@ -255,7 +255,7 @@ TEST_F(SaAliases, TheHardwareHasItsGuidWhoeverTookItMeanwhile) {
   EXPECT_THAT(bench.store->load()->members, IsEmpty());
   const auto said = bench.server.next_log();
   ASSERT_TRUE(said);
-  EXPECT_THAT(said->message, HasSubstr("is taken back: it is the GUID of a port that has come"));
+  EXPECT_THAT(said->message, HasSubstr("is withdrawn: it is the GUID of a port that has come"));
   EXPECT_THAT(shown(set(4, {{1, away.value}}))[1], Guid{}) << "it is taken";
 }
 

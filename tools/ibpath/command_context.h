@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Desk: what every command of ibpath works with: the options, the SA, where output goes. A command
-// reads its words first and gives back a Job, so that wrong words are told before there is a
-// fabric.
+// CommandContext: what every command of ibpath works with: the options, the SA, where output goes.
+// A command reads its arguments first and returns a Job, so that wrong ones are told before there
+// is a fabric.
 #pragma once
 
 #include <functional>
@@ -37,14 +37,14 @@ struct Options {
 };
 
 /// The end of a job and its exit status, or why there is none.
-class Desk;
-using Job = std::function<ib::Result<int>(Desk&)>;
+class CommandContext;
+using Job = std::function<ib::Result<int>(CommandContext&)>;
 using Words = std::span<const std::string>;
 
-class Desk {
+class CommandContext {
  public:
-  Desk(const Options& options, ib::tools::Connection& connection,
-       const ib::query::SaAddress& address, ib::fabric::NodeNames names = {});
+  CommandContext(const Options& options, ib::tools::Connection& connection,
+                 const ib::query::SaAddress& address, ib::fabric::NodeNames names = {});
 
   const Options& options() const { return options_; }
   ib::mad::Session& session() { return connection_.session(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "tools/ibpath/desk.h"
+#include "tools/ibpath/command_context.h"
 
 #include <cstdio>
 
@@ -8,14 +8,14 @@
 
 namespace ibpath {
 
-Desk::Desk(const Options& options, ib::tools::Connection& connection,
-           const ib::query::SaAddress& address, ib::fabric::NodeNames names)
+CommandContext::CommandContext(const Options& options, ib::tools::Connection& connection,
+                               const ib::query::SaAddress& address, ib::fabric::NodeNames names)
     : options_(options),
       connection_(connection),
       sa_(connection.session(), address),
       names_(std::move(names)) {}
 
-ib::Result<std::vector<ib::Lid>> Desk::lids(const ib::tools::Target& target) {
+ib::Result<std::vector<ib::Lid>> CommandContext::lids(const ib::tools::Target& target) {
   const auto ports = ports_of(*this, target);
   if (!ports) return tl::unexpected(ports.error());
   std::vector<ib::Lid> lids;
@@ -23,13 +23,13 @@ ib::Result<std::vector<ib::Lid>> Desk::lids(const ib::tools::Target& target) {
   return lids;
 }
 
-bool Desk::is_none(const ib::Error& error) {
+bool CommandContext::is_none(const ib::Error& error) {
   if (error.mad_status == ib::wire::status::kSaInvalidGid) about_gids_ = error.message;
   return error.mad_status == ib::wire::status::kSaNoRecords ||
          error.mad_status == ib::wire::status::kSaInvalidGid;
 }
 
-int Desk::found_nothing(const std::string& what) const {
+int CommandContext::found_nothing(const std::string& what) const {
   return ib::cli::complain(kProgram, about_gids_.empty() ? what : what + ": " + about_gids_,
                            ib::cli::kExitFound);
 }

@@ -17,9 +17,9 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 namespace attr = ib::wire::attr;
 
-class OwnDoor : public testing::Test {
+class OwnPortTest : public testing::Test {
  protected:
-  explicit OwnDoor(core::Options options = {}) : run_(small_tree(), {}, std::move(options)) {
+  explicit OwnPortTest(core::Options options = {}) : run_(small_tree(), {}, std::move(options)) {
     run_.write_log_to([this](const ib::LogEvent& event) {
       if (event.level == ib::LogLevel::Error) alarms_.push_back(event.message);
     });
@@ -52,7 +52,7 @@ class OwnDoor : public testing::Test {
 
 // ---- the subnet manager's own port
 
-TEST_F(OwnDoor, NothingIsSetAtItsOwnPortWhileNobodyTouchesIt) {
+TEST_F(OwnPortTest, NothingIsSetAtItsOwnPortWhileNobodyTouchesIt) {
   const auto sets = run_.sm().counters().sets;
   unsigned own_sets = 0;
   run_.watch([&](const ib::mad::Packet& p) {
@@ -65,7 +65,7 @@ TEST_F(OwnDoor, NothingIsSetAtItsOwnPortWhileNobodyTouchesIt) {
   EXPECT_THAT(alarms_, testing::IsEmpty());
 }
 
-TEST_F(OwnDoor, APKeyTableThatSomebodyEmptiedIsPutRightByTheNextLightSweep) {
+TEST_F(OwnPortTest, APKeyTableThatSomebodyEmptiedIsPutRightByTheNextLightSweep) {
   const auto before = run_.model().p_keys(run_.at());
   ASSERT_THAT(before, testing::Contains(ib::kDefaultPKey));
   stranger_->set(own_lid(), attr::kPKeyTable, 0, ib::wire::PKeyTable{});
@@ -75,13 +75,13 @@ TEST_F(OwnDoor, APKeyTableThatSomebodyEmptiedIsPutRightByTheNextLightSweep) {
   EXPECT_EQ(run_.model().p_keys(run_.at()), before);
   EXPECT_THAT(alarms_,
               testing::ElementsAre(testing::AllOf(
-                  testing::HasSubstr("somebody else changed the P_KeyTable of our own port"),
+                  testing::HasSubstr("another program changed the P_KeyTable of our own port"),
                   testing::HasSubstr("P_Key 0 is 0x0000, not 0xffff; it is put right"))));
   run_.run_for(30s);
   EXPECT_EQ(alarms_.size(), 1U);
 }
 
-TEST_F(OwnDoor, PacketsWhosePKeyItsOwnPortHasLostLeadToARepairAtOnce) {
+TEST_F(OwnPortTest, PacketsWhosePKeyItsOwnPortHasLostLeadToARepairAtOnce) {
   const auto before = run_.model().p_keys(run_.at());
   stranger_->set(own_lid(), attr::kPKeyTable, 0, ib::wire::PKeyTable{});
   run_.run_for(100ms);
@@ -91,7 +91,7 @@ TEST_F(OwnDoor, PacketsWhosePKeyItsOwnPortHasLostLeadToARepairAtOnce) {
   EXPECT_EQ(run_.model().p_keys(run_.at()), before);
 }
 
-TEST_F(OwnDoor, ATrap259AboutPacketsToItsOwnPortLeadsToARepairAtOnce) {
+TEST_F(OwnPortTest, ATrap259AboutPacketsToItsOwnPortLeadsToARepairAtOnce) {
   const auto before = run_.model().p_keys(run_.at());
   stranger_->set(own_lid(), attr::kPKeyTable, 0, ib::wire::PKeyTable{});
   run_.run_for(100ms);
@@ -106,7 +106,7 @@ TEST_F(OwnDoor, ATrap259AboutPacketsToItsOwnPortLeadsToARepairAtOnce) {
   EXPECT_EQ(run_.model().p_keys(run_.at()), before);
 }
 
-TEST_F(OwnDoor, AFloodOfSuchTrapsCostsTenLooksASecond) {
+TEST_F(OwnPortTest, AFloodOfSuchTrapsCostsTenLooksASecond) {
   run_.run_for(1s);
   unsigned looks = 0;
   run_.watch([&](const ib::mad::Packet& p) {
@@ -129,7 +129,7 @@ struct Change {
   const char* name;
   void (*make)(ib::wire::PortInfo& info);
 };
-class OwnPortInfo : public OwnDoor, public testing::WithParamInterface<Change> {};
+class OwnPortInfo : public OwnPortTest, public testing::WithParamInterface<Change> {};
 
 TEST_P(OwnPortInfo, IsPutRightByTheNextLightSweep) {
   const auto before = run_.model().port_info(run_.at());
@@ -144,7 +144,7 @@ TEST_P(OwnPortInfo, IsPutRightByTheNextLightSweep) {
   EXPECT_EQ(run_.model().port_info(run_.at()), before);
   EXPECT_THAT(alarms_,
               testing::ElementsAre(testing::AllOf(
-                  testing::HasSubstr("somebody else changed the PortInfo of our own port"),
+                  testing::HasSubstr("another program changed the PortInfo of our own port"),
                   testing::HasSubstr(GetParam().name), testing::HasSubstr("it is put right"))));
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name.substr(0, name.find(' '));
     });
 
-TEST_F(OwnDoor, AnOwnPortThatSomebodySetDownIsUpAgainBeforeTheNextLightSweep) {
+TEST_F(OwnPortTest, AnOwnPortThatSomebodySetDownIsUpAgainBeforeTheNextLightSweep) {
   auto info = run_.model().port_info(run_.at());
   info.port_state = ib::wire::PortState::Down;
   stranger_->set(own_lid(), attr::kPortInfo, 1, info);
@@ -169,7 +169,7 @@ TEST_F(OwnDoor, AnOwnPortThatSomebodySetDownIsUpAgainBeforeTheNextLightSweep) {
   EXPECT_THAT(run_.not_active(), testing::IsEmpty());
 }
 
-TEST_F(OwnDoor, AStartWithoutTheDefaultPKeyPutsItBack) {
+TEST_F(OwnPortTest, AStartWithoutTheDefaultPKeyPutsItBack) {
   ib::wire::PKeyTable limited;
   limited.p_keys[0] = ib::PKey{0x7FFF};
   limited.p_keys[1] = ib::PKey{0x8001};
@@ -185,7 +185,7 @@ TEST_F(OwnDoor, AStartWithoutTheDefaultPKeyPutsItBack) {
 
 // ---- LIDs of others
 
-TEST_F(OwnDoor, AHostWhoseLidSomebodyElseSetGetsItsOwnBack) {
+TEST_F(OwnPortTest, AHostWhoseLidSomebodyElseSetGetsItsOwnBack) {
   const Lid own = stranger_->lid();
   const auto give_it_another = [&] {
     auto info = run_.model().port_info(stranger_->at());
@@ -210,7 +210,7 @@ TEST_F(OwnDoor, AHostWhoseLidSomebodyElseSetGetsItsOwnBack) {
   EXPECT_EQ(stranger_->lid(), own);
 }
 
-TEST_F(OwnDoor, LidsOfAWholeFabricThatAnotherManagerGaveStand) {
+TEST_F(OwnPortTest, LidsOfAWholeFabricThatAnotherManagerGaveStand) {
   const auto held = run_.kept().lids;
   store::Contents old = run_.kept();
   for (store::LidClaim& claim : old.lids)
@@ -227,7 +227,7 @@ TEST_F(OwnDoor, LidsOfAWholeFabricThatAnotherManagerGaveStand) {
 
 // ---- an operator's sweep
 
-TEST_F(OwnDoor, AnOperatorsSweepFindsAForwardingTableThatSomebodyElseWrote) {
+TEST_F(OwnPortTest, AnOperatorsSweepFindsAForwardingTableThatSomebodyElseWrote) {
   const NodeIndex n = far_switch();
   std::vector<std::uint8_t> before;
   for (std::uint16_t lid = 0; lid < 64; ++lid) before.push_back(run_.model().lft(n, Lid{lid}));
@@ -241,7 +241,7 @@ TEST_F(OwnDoor, AnOperatorsSweepFindsAForwardingTableThatSomebodyElseWrote) {
     EXPECT_EQ(run_.model().lft(n, Lid{lid}), before[lid]) << "LID " << lid;
 }
 
-TEST_F(OwnDoor, AnOperatorsSweepReadsMulticastTablesBeyondTheFirstBlock) {
+TEST_F(OwnPortTest, AnOperatorsSweepReadsMulticastTablesBeyondTheFirstBlock) {
   std::vector<ib::Guid> members;
   for (const auto& claim : run_.kept().lids) members.push_back(claim.port_guid);
   const Lid mlid{static_cast<std::uint16_t>(ib::kLidMulticastMin.value + 40)};
@@ -263,7 +263,7 @@ TEST_F(OwnDoor, AnOperatorsSweepReadsMulticastTablesBeyondTheFirstBlock) {
   EXPECT_EQ(forged, 1U);
 }
 
-TEST_F(OwnDoor, AnOperatorsSweepFindsAnAliasGuidThatSomebodyElseCleared) {
+TEST_F(OwnPortTest, AnOperatorsSweepFindsAnAliasGuidThatSomebodyElseCleared) {
   const auto port = run_.model().topology().port(stranger_->at()).guid;
   run_.sm().set_aliases(run_.now(), {{port, {{1, ib::Guid{0xA1}}}}});
   run_.run_for(1s);
@@ -280,12 +280,12 @@ core::Options with_qos() {
   options.plan.qos = true;
   return options;
 }
-class OwnDoorWithQos : public OwnDoor {
+class OwnPortTestWithQos : public OwnPortTest {
  protected:
-  OwnDoorWithQos() : OwnDoor(with_qos()) {}
+  OwnPortTestWithQos() : OwnPortTest(with_qos()) {}
 };
 
-TEST_F(OwnDoorWithQos, AnOperatorsSweepFindsSlToVlAndArbitrationThatSomebodyElseWrote) {
+TEST_F(OwnPortTestWithQos, AnOperatorsSweepFindsSlToVlAndArbitrationThatSomebodyElseWrote) {
   const auto row = run_.model().sl_to_vl(stranger_->at());
   const auto arbitration = run_.model().vl_arbitration(stranger_->at(), 1);
   ib::wire::SlToVlTable to_nowhere;
