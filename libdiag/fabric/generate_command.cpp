@@ -207,12 +207,18 @@ Result<Fabric> fat_tree(Words& w, const GenerateCommon& common) {
   return build(w, t, common);
 }
 
+/// What most kinds have: hosts of a switch, and cables that go side by side.
+template <class Kind>
+void hosts_and_cables(Words& w, Kind& t, unsigned cables_max = 127) {
+  w.number("hosts", t.hosts, 254);
+  w.number("cables", t.cables, cables_max);
+}
+
 Result<Fabric> grid(Words& w, const GenerateCommon& common) {
   Grid t;
   t.wrap = w.kind() == "torus";
   w.sizes(t.sizes);
-  w.number("hosts", t.hosts, 254);
-  w.number("cables", t.cables, 127);
+  hosts_and_cables(w, t);
   return build(w, t, common);
 }
 
@@ -220,16 +226,14 @@ Result<Fabric> hypercube(Words& w, const GenerateCommon& common) {
   Hypercube t;
   w.operand("dimensions", t.dimensions);
   w.number("dimensions", t.dimensions, 14);
-  w.number("hosts", t.hosts, 254);
-  w.number("cables", t.cables, 127);
+  hosts_and_cables(w, t);
   return build(w, t, common);
 }
 
 Result<Fabric> hyperx(Words& w, const GenerateCommon& common) {
   HyperX t;
   w.sizes(t.sizes);
-  w.number("hosts", t.hosts, 254);
-  w.number("cables", t.cables, 127);
+  hosts_and_cables(w, t);
   return build(w, t, common);
 }
 
@@ -238,8 +242,7 @@ Result<Fabric> dragonfly_plus(Words& w, const GenerateCommon& common) {
   w.number("groups", t.groups, 1000);
   w.number("leaves", t.leaves, 254);
   w.number("spines", t.spines, 254);
-  w.number("hosts", t.hosts, 254);
-  w.number("cables", t.cables, 254);
+  hosts_and_cables(w, t, 254);
   return build(w, t, common);
 }
 
@@ -264,8 +267,7 @@ Result<Fabric> kautz(Words& w, const GenerateCommon& common) {
   Kautz t;
   w.number("degree", t.degree, 100);
   w.number("diameter", t.diameter, 16);
-  w.number("hosts", t.hosts, 254);
-  w.number("cables", t.cables, 60);
+  hosts_and_cables(w, t, 60);
   return build(w, t, common);
 }
 

@@ -47,31 +47,14 @@ void BM_Engine(benchmark::State& state, const char* name) {
   }
   report(state, graph);
 }
-BENCHMARK_CAPTURE(BM_Engine, minhop, "minhop")
-    ->Arg(24)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
-BENCHMARK_CAPTURE(BM_Engine, updn, "updn")
-    ->Arg(24)
-    ->Arg(36)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
-BENCHMARK_CAPTURE(BM_Engine, dnup, "dnup")
-    ->Arg(24)
-    ->Arg(36)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
-BENCHMARK_CAPTURE(BM_Engine, ftree, "ftree")
-    ->Arg(24)
-    ->Arg(36)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+/// By the processor time of all threads, in milliseconds.
+void timed(benchmark::internal::Benchmark* of) {
+  of->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+}
+BENCHMARK_CAPTURE(BM_Engine, minhop, "minhop")->Arg(24)->Arg(36)->Arg(48)->Apply(timed);
+BENCHMARK_CAPTURE(BM_Engine, updn, "updn")->Arg(24)->Arg(36)->Apply(timed);
+BENCHMARK_CAPTURE(BM_Engine, dnup, "dnup")->Arg(24)->Arg(36)->Apply(timed);
+BENCHMARK_CAPTURE(BM_Engine, ftree, "ftree")->Arg(24)->Arg(36)->Apply(timed);
 
 /// The default choice, proof included, with so many links in a thousand gone.
 void BM_Choice(benchmark::State& state) {
@@ -117,13 +100,7 @@ void BM_Verify(benchmark::State& state) {
   }
   report(state, graph);
 }
-BENCHMARK(BM_Verify)
-    ->Arg(24)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+BENCHMARK(BM_Verify)->Arg(24)->Arg(36)->Arg(48)->Apply(timed);
 
 /// What precedes programming: all checks, no figures.
 void BM_VerifyChecks(benchmark::State& state) {
@@ -138,12 +115,7 @@ void BM_VerifyChecks(benchmark::State& state) {
     if (!tables::verify(fabric, graph, routes->lfts, options).must_ok()) std::abort();
   report(state, graph);
 }
-BENCHMARK(BM_VerifyChecks)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+BENCHMARK(BM_VerifyChecks)->Arg(36)->Arg(48)->Apply(timed);
 
 /// A leaf loses an uplink, and the entries that led there take another: the checks by difference.
 void BM_VerifyChanges(benchmark::State& state) {
@@ -171,12 +143,7 @@ void BM_VerifyChanges(benchmark::State& state) {
   state.counters["changes"] = static_cast<double>(changes.size());
   report(state, graph);
 }
-BENCHMARK(BM_VerifyChanges)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+BENCHMARK(BM_VerifyChanges)->Arg(36)->Arg(48)->Apply(timed);
 
 /// One uplink of a leaf fails. It begins again each time, or the uplink comes back and the next one
 /// fails; `left`: entries that are others in the end.
@@ -354,12 +321,7 @@ void BM_Transition(benchmark::State& state) {
   state.counters["rounds"] = static_cast<double>(rounds);
   report(state, damaged);
 }
-BENCHMARK(BM_Transition)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+BENCHMARK(BM_Transition)->Arg(36)->Arg(48)->Apply(timed);
 
 /// A group of every host, proved beside routes that are proved already; or with them.
 void BM_Trees(benchmark::State& state, bool afresh) {
@@ -388,18 +350,8 @@ void BM_Trees(benchmark::State& state, bool afresh) {
   }
   report(state, graph);
 }
-BENCHMARK_CAPTURE(BM_Trees, by_difference, false)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
-BENCHMARK_CAPTURE(BM_Trees, afresh, true)
-    ->Arg(36)
-    ->Arg(48)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Trees, by_difference, false)->Arg(36)->Arg(48)->Apply(timed);
+BENCHMARK_CAPTURE(BM_Trees, afresh, true)->Arg(36)->Arg(48)->Apply(timed);
 
 }  // namespace
 }  // namespace ib

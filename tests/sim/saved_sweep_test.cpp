@@ -16,6 +16,7 @@
 #include "libdiag/route/choose/plan.h"
 #include "sm/daemon/plan_verb.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 #include "tests/unit/sm/policy/policy_of.h"
 
 namespace {
@@ -25,6 +26,7 @@ using ib::Lid;
 using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using sm::test::SmOnModel;
+using sm::test::unconfigured;
 
 /// Entries from LID 0 on, by GUID of the switch.
 using Tables = std::map<Guid, std::vector<std::uint8_t>>;
@@ -100,28 +102,21 @@ void expect_the_same(const Fabric& fabric, const std::string& engine = {}, std::
   EXPECT_EQ(planned(by_ibsm), planned(plan));
 }
 
-template <class Kind>
-Fabric made(const Kind& kind, double missing = 0) {
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  common.missing_links_percent = missing;
-  return ib::fabric::generate(kind, common).value();
-}
-
 TEST(SavedSweep, PlansWhatIsProgrammedOnEveryKindOfFabric) {
   using namespace ib::fabric;
-  const std::pair<const char*, Fabric> fabrics[] = {{"tree", made(FatTree{8})},
-                                                    {"tree with holes", made(FatTree{8}, 10)},
-                                                    {"tree of three levels", made(FatTree{4, 3})},
-                                                    {"torus", made(Grid{{4, 4}})},
-                                                    {"mesh", made(Grid{{3, 3, 2}, false})},
-                                                    {"hypercube", made(Hypercube{})},
-                                                    {"HyperX", made(HyperX{})},
-                                                    {"Dragonfly+", made(DragonflyPlus{})},
-                                                    {"Dragonfly", made(Dragonfly{})},
-                                                    {"random", made(RandomGraph{})},
-                                                    {"Kautz", made(Kautz{})},
-                                                    {"lab", generate_lab_like().value()}};
+  const std::pair<const char*, Fabric> fabrics[] = {
+      {"tree", unconfigured(FatTree{8})},
+      {"tree with holes", unconfigured(FatTree{8}, 10)},
+      {"tree of three levels", unconfigured(FatTree{4, 3})},
+      {"torus", unconfigured(Grid{{4, 4}})},
+      {"mesh", unconfigured(Grid{{3, 3, 2}, false})},
+      {"hypercube", unconfigured(Hypercube{})},
+      {"HyperX", unconfigured(HyperX{})},
+      {"Dragonfly+", unconfigured(DragonflyPlus{})},
+      {"Dragonfly", unconfigured(Dragonfly{})},
+      {"random", unconfigured(RandomGraph{})},
+      {"Kautz", unconfigured(Kautz{})},
+      {"lab", generate_lab_like().value()}};
   for (const auto& [name, fabric] : fabrics) {
     SCOPED_TRACE(name);
     expect_the_same(fabric);
@@ -131,17 +126,17 @@ TEST(SavedSweep, PlansWhatIsProgrammedOnEveryKindOfFabric) {
 TEST(SavedSweep, PlansWhatIsProgrammedByEveryEngine) {
   for (const char* engine : {"minhop", "updn", "dnup", "ftree", "sssp", "dfsssp", "lash", "nue"}) {
     SCOPED_TRACE(engine);
-    expect_the_same(made(ib::fabric::FatTree{8}), engine, 1);
+    expect_the_same(unconfigured(ib::fabric::FatTree{8}), engine, 1);
   }
   for (const char* engine : {"dor", "torus-2QoS"}) {
     SCOPED_TRACE(engine);
-    expect_the_same(made(ib::fabric::Grid{{4, 4}}), engine);
+    expect_the_same(unconfigured(ib::fabric::Grid{{4, 4}}), engine);
   }
 }
 
 /// The saved sweep has the LIDs of before, and so have the ports.
 TEST(SavedSweep, PlansWhatIsProgrammedWhenTheLmcChanges) {
-  SmOnModel run(made(ib::fabric::FatTree{8}));
+  SmOnModel run(unconfigured(ib::fabric::FatTree{8}));
   ASSERT_TRUE(run.run_until_reports(1));
   const std::string before = sweep_of(run);
   run.boot_as(manager_options({}, 2));
@@ -182,7 +177,7 @@ TEST(SavedSweep, PlansTheTablesThatPartitionsAndQosBring) {
   options.plan.qos = true;
   options.plan.partitions = sm::policy::test::policy_of(
       "Default=0x7fff, ipoib : ALL=limited, SELF=full ;\nlab=0x1234 : ALL=full ;\n");
-  SmOnModel run(made(ib::fabric::FatTree{8}), {}, options);
+  SmOnModel run(unconfigured(ib::fabric::FatTree{8}), {}, options);
   ASSERT_TRUE(run.run_until_reports(1));
   ASSERT_TRUE(run.last().up());
   const auto plan = ibsm_plan_of(sweep_of(run), options);
@@ -212,7 +207,7 @@ TEST(SavedSweep, PlansTheTablesThatPartitionsAndQosBring) {
 
 /// What is left out keeps the LIDs that it has before.
 TEST(SavedSweep, LidsAreGivenBeforeAnythingIsLeftOut) {
-  const Fabric fabric = made(ib::fabric::FatTree{8});
+  const Fabric fabric = unconfigured(ib::fabric::FatTree{8});
   const auto plan_without = [&](std::vector<std::string> names) {
     ib::route::PlanOptions wanted;
     wanted.choice.engines = {"minhop"};

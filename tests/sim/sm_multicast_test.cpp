@@ -62,15 +62,26 @@ TEST(Multicast, TreesThatAnEngineClaimsAreProvedAndOthersSaySo) {
   EXPECT_THAT(lash.log(), Not(Contains(HasSubstr("multicast"))));
 }
 
-TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
+/// Six switches in a ring, routed by updn.
+std::shared_ptr<const sm::Snapshot> routed_ring() {
   sm::core::Options options;
   options.plan.choice.engines = {"updn"};
   SmOnModel run(ring(6), {}, options);
-  ASSERT_TRUE(run.run_until_reports(1));
-  const auto snapshot = run.sm().snapshot();
+  EXPECT_TRUE(run.run_until_reports(1));
+  return run.sm().snapshot();
+}
+
+/// A plan to which multicast trees are added.
+sm::plan::Desired nothing_desired() {
   sm::plan::Desired desired;
   desired.verifier = std::make_shared<ib::tables::Verifier>(
       ib::tables::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  return desired;
+}
+
+TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
+  const auto snapshot = routed_ring();
+  sm::plan::Desired desired = nothing_desired();
   const auto group = everyone(snapshot->fabric(), 1);
   desired.routing = snapshot->routing;
   EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms, testing::IsEmpty());
@@ -87,14 +98,8 @@ TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
 
 /// What a switch refuses would take the rest of its SwitchInfo along, LinearFDBTop among it.
 TEST(Multicast, NoSwitchIsToldOfMlidsBeyondItsTable) {
-  sm::core::Options options;
-  options.plan.choice.engines = {"updn"};
-  SmOnModel run(ring(6), {}, options);
-  ASSERT_TRUE(run.run_until_reports(1));
-  const auto snapshot = run.sm().snapshot();
-  sm::plan::Desired desired;
-  desired.verifier = std::make_shared<ib::tables::Verifier>(
-      ib::tables::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  const auto snapshot = routed_ring();
+  sm::plan::Desired desired = nothing_desired();
   desired.routing = snapshot->routing;
   desired.switches.resize(6);
   for (auto& want : desired.switches) want.multicast_fdb_cap = 0x1000;
@@ -116,14 +121,8 @@ TEST(Multicast, NoSwitchIsToldOfMlidsBeyondItsTable) {
 }
 
 TEST(Multicast, AMemberThatNoTreeReachesIsNamedAndTheOthersAreServed) {
-  sm::core::Options options;
-  options.plan.choice.engines = {"updn"};
-  SmOnModel run(ring(6), {}, options);
-  ASSERT_TRUE(run.run_until_reports(1));
-  const auto snapshot = run.sm().snapshot();
-  sm::plan::Desired desired;
-  desired.verifier = std::make_shared<ib::tables::Verifier>(
-      ib::tables::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  const auto snapshot = routed_ring();
+  sm::plan::Desired desired = nothing_desired();
   const auto group = everyone(snapshot->fabric(), 1);
   // A rule that keeps a switch out of every tree: the one that nothing hangs below.
   auto wrong = std::make_shared<sm::Routing>(*snapshot->routing);

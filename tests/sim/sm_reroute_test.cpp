@@ -8,6 +8,7 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/tables/verify.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace {
 
@@ -15,15 +16,12 @@ using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using sm::test::SmOnModel;
+using sm::test::unconfigured;
 using std::chrono::seconds;
 
-template <class Kind>
-Fabric of_kind(const Kind& kind) {
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(kind, common).value();
+Fabric torus_of_side(unsigned side) {
+  return unconfigured(ib::fabric::Grid{{side, side}, true, 2});
 }
-Fabric torus_of_side(unsigned side) { return of_kind(ib::fabric::Grid{{side, side}, true, 2}); }
 
 sm::core::Options with(const char* engine) {
   sm::core::Options options;
@@ -188,8 +186,8 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SCOPED_TRACE(testing::Message() << engine << " grid " << grid << " seed " << seed);
         std::mt19937_64 random(seed);
-        SmOnModel run(grid ? torus_of_side(4) : of_kind(ib::fabric::RandomGraph{16, 36, 2}), {},
-                      with(engine));
+        SmOnModel run(grid ? torus_of_side(4) : unconfigured(ib::fabric::RandomGraph{16, 36, 2}),
+                      {}, with(engine));
         ASSERT_TRUE(run.run_until_reports(1));
         const auto watched = watch(run, [] { return true; });
         std::vector<PortRef> failed;
@@ -235,9 +233,10 @@ TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
   three.radix = 8;
   three.levels = 3;
   const std::pair<Fabric, const char*> cases[] = {
-      {of_kind(three), "ftree"},  {of_kind(three), "minhop"},   {of_kind(three), "updn"},
-      {torus_of_side(4), "updn"}, {torus_of_side(5), "dfsssp"}, {torus_of_side(5), "lash"},
-      {of_kind(three), nullptr}};
+      {unconfigured(three), "ftree"}, {unconfigured(three), "minhop"},
+      {unconfigured(three), "updn"},  {torus_of_side(4), "updn"},
+      {torus_of_side(5), "dfsssp"},   {torus_of_side(5), "lash"},
+      {unconfigured(three), nullptr}};
   for (const auto& [fabric, engine] : cases)
     for (const unsigned failures : {1U, 12U}) {
       SCOPED_TRACE(testing::Message() << (engine ? engine : "by default") << ", " << failures);
@@ -285,7 +284,7 @@ TEST(Reroute, AnIdleFabricIsBalancedOnceTheWindowHasPassed) {
     SCOPED_TRACE(engine);
     auto options = with(engine);
     options.balance_after = seconds(180);
-    SmOnModel run(of_kind(three), {}, options);
+    SmOnModel run(unconfigured(three), {}, options);
     ASSERT_TRUE(run.run_until_reports(1));
     std::mt19937_64 random(9);
     for (unsigned i = 0; i < 12; ++i) {
@@ -316,7 +315,7 @@ TEST(Reroute, ARestartMendsWhatSwitchesLostOrGotFromSomebodyElse) {
   ib::fabric::FatTree three;
   three.radix = 8;
   three.levels = 3;
-  SmOnModel run(of_kind(three), {}, with("ftree"));
+  SmOnModel run(unconfigured(three), {}, with("ftree"));
   ASSERT_TRUE(run.run_until_reports(1));
   std::mt19937_64 random(5);
   for (unsigned i = 0; i < 6; ++i) {
@@ -353,8 +352,8 @@ TEST(Reroute, ASwitchThatComesBackCostsNobodyAnything) {
   three.levels = 3;
   ib::fabric::FatTree two;
   two.radix = 8;
-  const std::pair<Fabric, const char*> cases[] = {{of_kind(two), "minhop"},
-                                                  {of_kind(three), "ftree"},
+  const std::pair<Fabric, const char*> cases[] = {{unconfigured(two), "minhop"},
+                                                  {unconfigured(three), "ftree"},
                                                   {torus_of_side(4), "updn"},
                                                   {torus_of_side(4), "dfsssp"}};
   for (const auto& [fabric, engine] : cases)

@@ -7,6 +7,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -22,9 +23,7 @@ ib::fabric::Fabric two_levels() {
   tree.leaves = 3;
   tree.spines = 2;
   tree.hosts_per_leaf = 18;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(tree, common).value();
+  return unconfigured(tree);
 }
 
 std::vector<plan::MlidGroup> groups(const ib::fabric::Fabric& fabric, unsigned count) {

@@ -37,15 +37,22 @@ ib::route::Difference fresh_difference(const sm::Routing& before, const sm::Snap
   return ib::route::difference(before.lfts, fresh.lfts);
 }
 
+Fabric tree_of_three_levels() {
+  ib::fabric::FatTree tree;
+  tree.radix = 12;
+  tree.levels = 3;
+  return unconfigured(tree);
+}
+sm::core::Options by_engine(const char* engine) {
+  sm::core::Options options;
+  options.plan.choice.engines = {engine};
+  return options;
+}
+
 TEST(Reroute, AfterALinkFailsAndComesBackOnlyWhatMustChangeIsWritten) {
   for (const char* engine : {"ftree", "updn", "minhop"}) {
     SCOPED_TRACE(engine);
-    ib::fabric::FatTree tree;
-    tree.radix = 12;
-    tree.levels = 3;
-    sm::core::Options options;
-    options.plan.choice.engines = {engine};
-    SmOnModel run(unconfigured(tree), {}, options);
+    SmOnModel run(tree_of_three_levels(), {}, by_engine(engine));
     ASSERT_TRUE(run.run_until_reports(1));
     expect_routed(run);
     const auto whole = run.sm().snapshot()->routing;
@@ -100,12 +107,7 @@ ib::fabric::PortRef switch_link(const Fabric& f) {
 TEST(Reroute, ACableThatWasDownAtTheStartComesInWithFewSets) {
   for (const char* engine : {"ftree", "updn", "minhop"}) {
     SCOPED_TRACE(engine);
-    ib::fabric::FatTree tree;
-    tree.radix = 12;
-    tree.levels = 3;
-    sm::core::Options options;
-    options.plan.choice.engines = {engine};
-    SmOnModel run(unconfigured(tree), {}, options);
+    SmOnModel run(tree_of_three_levels(), {}, by_engine(engine));
     const auto link = switch_link(run.model().topology());
     ASSERT_TRUE(run.model().link_down(run.now(), link).has_value());
     ASSERT_TRUE(run.run_until_reports(1));
@@ -181,9 +183,7 @@ TEST(Transition, NoLidEverLoopsWhateverSetsAreLostOnTheWay) {
   std::size_t sets = 0;
   for (unsigned seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);
-    sm::core::Options options;
-    options.plan.choice.engines = {"updn"};
-    SmOnModel run(ring(10), {}, options);
+    SmOnModel run(ring(10), {}, by_engine("updn"));
     ASSERT_TRUE(run.run_until_reports(1));
     std::vector<std::string> switches;
     for (const auto& node : run.model().topology().nodes())

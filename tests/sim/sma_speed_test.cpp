@@ -4,11 +4,13 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace {
 
 using namespace std::chrono_literals;
 using sm::test::SmOnModel;
+using sm::test::unconfigured;
 
 ib::fabric::Fabric six_leaves() {
   ib::fabric::FatTree t;
@@ -16,11 +18,7 @@ ib::fabric::Fabric six_leaves() {
   t.leaves = 6;
   t.spines = 3;
   t.hosts_per_leaf = 6;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  auto fabric = ib::fabric::generate(t, common);
-  EXPECT_TRUE(fabric);
-  return *std::move(fabric);
+  return unconfigured(t);
 }
 
 TEST(SmaSpeed, OneMillisecondAndSixteenPlacesRepeatUnderOnePerCent) {

@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from program import IBSM, TREE, HOST, Sm, path_to  # noqa: E402
+from qos_keys import QOS_KEYS  # noqa: E402
 from fabric import BIN, wait_until  # noqa: E402
 
 
@@ -350,19 +351,6 @@ class QosPolicy(unittest.TestCase):
             self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 0)
             self.assertIn(f"{policy}: no QoS policy is in force without -Q",
                           (f.directory / "log").read_text())
-
-
-QOS_KEYS = """qos TRUE
-qos_max_vls 8
-qos_high_limit 6
-qos_vlarb_high 0:64,1:128
-qos_vlarb_low 2:64,3:64,4:128,
-qos_sl2vl 0,1,2,3,4,5,6,7,15,15,15,15,15,15,15,15
-qos_ca_sl2vl 0,0,1,1,2,2,3,3,15,15,15,15,15,15,15,15
-qos_ca_high_limit 2
-qos_swe_vlarb_high 1:255
-qos_swe_sl2vl 1,1,1,1,1,1,1,1,15,15,15,15,15,15,15,15
-"""
 
 
 class QosTables(unittest.TestCase):

@@ -8,22 +8,12 @@ import pathlib
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from qos_keys import QOS_KEYS  # noqa: E402
 from under_ibsim import BIN, SM_HOST, programmed, run  # noqa: E402
 
 TREE = ("fat-tree", "--radix", "8", "--leaves", "4", "--spines", "2", "--no-lids")
 NODES = (SM_HOST, "host0006 HCA-1", "leaf-001", "spine-001")
 
-SETS = """qos TRUE
-qos_max_vls 8
-qos_high_limit 6
-qos_vlarb_high 0:64,1:128
-qos_vlarb_low 2:64,3:64,4:128,
-qos_sl2vl 0,1,2,3,4,5,6,7,15,15,15,15,15,15,15,15
-qos_ca_sl2vl 0,0,1,1,2,2,3,3,15,15,15,15,15,15,15,15
-qos_ca_high_limit 2
-qos_swe_vlarb_high 1:255
-qos_swe_sl2vl 1,1,1,1,1,1,1,1,15,15,15,15,15,15,15,15
-"""
 FEW_VLS = """qos TRUE
 qos_max_vls 4
 qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3
@@ -86,7 +76,7 @@ class Tables(unittest.TestCase):
         return their_port0, our_port0
 
     def test_each_kind_of_port_has_its_set(self):
-        their_port0, our_port0 = self.compare(SETS)
+        their_port0, our_port0 = self.compare(QOS_KEYS)
         # Towards port 0 opensm maps by qos_swe_, as if it were another external port.
         for where, (rows, *_) in our_port0.items():
             self.assertEqual({row.partition(": | ")[2] for row in rows[1:]},

@@ -163,26 +163,11 @@ TEST(SaClient, ARefusalNamesTheMethodThatWasUsed) {
 
 /// A table of paths to `count` LIDs in answer to anything.
 mad::Packet paths_answer(const mad::Packet& request, wire::Method method, std::uint16_t count) {
-  auto answer = answer_to(request, method);
+  std::vector<PathRecord> paths(count);
+  for (std::uint16_t i = 0; i < count; ++i) paths[i].dlid = Lid{static_cast<std::uint16_t>(i + 1)};
+  auto answer = table_answer(request, paths, 64, method);
   answer.mad.set<&wire::MadHeader::attribute_id>(wire::attr::kPathRecord);
-  std::vector<std::byte> data(std::size_t{count} * 64);
-  for (std::uint16_t i = 0; i < count; ++i) {
-    PathRecord path;
-    path.dlid = Lid{static_cast<std::uint16_t>(i + 1)};
-    wire::encode(path, data.data() + std::size_t{i} * 64);
-  }
-  const auto first = std::min(data.size(), wire::kSaDataBytes);
-  std::fill_n(answer.mad.data(), wire::kSaDataBytes, std::byte{0});
-  std::copy_n(data.begin(), first, answer.mad.data());
-  answer.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
   answer.mad.set<&wire::SaHeader::attribute_offset>(std::uint16_t{8});
-  wire::RmppHeader header;
-  header.version = header.type = 1;
-  header.active = header.first = true;
-  header.last = answer.more.empty();
-  header.data1 = 1;
-  header.data2 = static_cast<std::uint32_t>(20 + data.size());
-  wire::encode(header, answer.mad.bytes.data());
   return answer;
 }
 

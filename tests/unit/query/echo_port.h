@@ -56,12 +56,13 @@ inline mad::Packet answer_to(const mad::Packet& request, wire::Method method,
 /// A table as the kernel delivers it: headers once, then records `stride` bytes apart.
 template <class Record>
 mad::Packet table_answer(const mad::Packet& request, const std::vector<Record>& records,
-                         std::size_t stride) {
-  auto answer = answer_to(request, wire::Method::GetTableResp);
+                         std::size_t stride, wire::Method method = wire::Method::GetTableResp) {
+  auto answer = answer_to(request, method);
   std::vector<std::byte> data(records.size() * stride);
   for (std::size_t i = 0; i < records.size(); ++i)
     wire::encode(records[i], data.data() + i * stride);
   const auto first = std::min(data.size(), wire::kSaDataBytes);
+  std::fill_n(answer.mad.data(), wire::kSaDataBytes, std::byte{0});
   std::copy_n(data.begin(), first, answer.mad.data());
   answer.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
   answer.mad.set<&wire::SaHeader::attribute_offset>(

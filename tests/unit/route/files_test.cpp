@@ -194,8 +194,8 @@ TEST(OptionFiles, AMistakeInTorus2QosIsNamed) {
               HasSubstr("f:2:12: error: expected a whole number"));
 }
 
-TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
-  const Guid host_port{0x0002c90300000011};
+/// kSwitch with 4 ports, and a host of one port; no cable.
+fabric::Fabric switch_and_host(Guid host, Guid host_port) {
   fabric::Fabric f;
   fabric::Node node;
   node.type = wire::NodeType::Switch;
@@ -203,10 +203,16 @@ TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
   node.num_ports = 4;
   f.add_node(node);
   node.type = wire::NodeType::ChannelAdapter;
-  node.guid = Guid{0x0002c90300000010};
+  node.guid = host;
   node.num_ports = 1;
   f.port(f.add_node(node), 1).guid = host_port;
   f.reindex();
+  return f;
+}
+
+TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
+  const Guid host_port{0x0002c90300000011};
+  const fabric::Fabric f = switch_and_host(Guid{0x0002c90300000010}, host_port);
 
   Options options;
   std::vector<Mentions> mentions;
@@ -229,17 +235,7 @@ TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
 }
 
 TEST(OptionFiles, WhatHasNoHostIsNamedByNodeOrPort) {
-  fabric::Fabric f;
-  fabric::Node node;
-  node.type = wire::NodeType::Switch;
-  node.guid = kSwitch;
-  node.num_ports = 4;
-  f.add_node(node);
-  node.type = wire::NodeType::ChannelAdapter;
-  node.guid = Guid{0x10};
-  node.num_ports = 1;
-  f.port(f.add_node(node), 1).guid = Guid{0x11};
-  f.reindex();
+  const fabric::Fabric f = switch_and_host(Guid{0x10}, Guid{0x11});
 
   Options options;
   const auto mentions = read_option_text(

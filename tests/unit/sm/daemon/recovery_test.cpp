@@ -12,6 +12,7 @@
 
 #include "sm/sa/registry/dump_file.h"
 #include "sm/store/guid2lid.h"
+#include "tests/unit/base/log_matchers.h"
 
 namespace sm::daemon {
 namespace {
@@ -20,20 +21,14 @@ using ib::Gid;
 using ib::Guid;
 using ib::Lid;
 using ib::LogLevel;
+using ib::test::says;
 using store::Found;
 using store::LidClaim;
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-auto says(LogLevel level, const std::string& text) {
-  return AllOf(Field(&ib::LogEvent::level, level), Field(&ib::LogEvent::message, HasSubstr(text)));
-}
 
 class RecoveryTest : public ::testing::Test {
  protected:

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/base/log_matchers.h"
 #include "tests/unit/sm/store/samples.h"
 
 namespace sm::store {
@@ -16,17 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using ib::Guid;
 using ib::Lid;
-using ::testing::AllOf;
+using ib::test::says;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-auto says(ib::LogLevel level, const std::string& text) {
-  return AllOf(Field(&ib::LogEvent::level, level), Field(&ib::LogEvent::message, HasSubstr(text)));
-}
 Batch one_lid(std::uint64_t guid, std::uint16_t lid) {
   Batch batch;
   batch.lids = {{Guid{guid}, Lid{lid}, 0}};
