@@ -22,6 +22,7 @@ class TokenBucket {
  public:
   TokenBucket() = default;
   TokenBucket(double rate, double burst) : rate_(rate), burst_(burst), tokens_(burst) {}
+  /// Takes one if there is one; the first call finds a full bucket.
   bool take(ib::Instant now);
 
  private:

@@ -28,9 +28,11 @@ struct Key {
   fabric::PortRef at;
 };
 constexpr mad::Cookie kCookieMask = (mad::Cookie{1} << 48) - 1;
+/// 48 bits: what is asked, node and port.
 mad::Cookie to_cookie(Key k);
 Key from_cookie(mad::Cookie c);
 
+/// The attribute id of the SMP that asks it, and the name of such an id.
 std::uint16_t attribute_of(Ask ask);
 std::string_view attribute_name(std::uint16_t attribute);
 

@@ -14,6 +14,7 @@ class Fifo {
  public:
   bool empty() const { return head_ == items_.size(); }
   std::size_t size() const { return items_.size() - head_; }
+  /// front() and pop(): precondition: it is not empty.
   T& front() { return items_[head_]; }
   void push(T item) { items_.push_back(std::move(item)); }
   /// One more at the end, to be filled in place.

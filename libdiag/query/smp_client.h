@@ -16,9 +16,12 @@ class SmpClient {
   explicit SmpClient(mad::Session& session, std::uint64_t m_key = 0)
       : session_(session), m_key_(m_key) {}
 
-  /// The answer, whose status is 0; Refused otherwise.
+  /// The answer, whose status is 0. Refused: it has another status, which the error carries.
+  /// TimedOut: none came, after all attempts of the session.
   Result<mad::Packet> get(const SmpTarget& target, std::uint16_t attribute, std::uint32_t modifier);
 
+  /// The values of get(), with its errors. `port`: 0 is the management port of a switch, and on a
+  /// CA the port that the request comes in by.
   Result<wire::NodeInfo> node_info(const SmpTarget& target) {
     return value<wire::NodeInfo>(target, wire::attr::kNodeInfo, 0);
   }

@@ -23,6 +23,7 @@ constexpr const char* link_state_word(wire::PortState state) {
   }
 }
 
+/// What a finding of a verdict is called.
 constexpr const char* finding_word(tables::Finding::Kind kind) {
   switch (kind) {
     case tables::Finding::Kind::Unreachable:
@@ -41,6 +42,7 @@ constexpr const char* finding_word(tables::Finding::Kind kind) {
   return "unknown";
 }
 
+/// What came of the check of multicast trees.
 constexpr const char* multicast_word(tables::MulticastVerdict verdict) {
   switch (verdict) {
     case tables::MulticastVerdict::None:

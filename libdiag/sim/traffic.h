@@ -15,11 +15,15 @@ class Traffic {
  public:
   explicit Traffic(Model::Impl& model) : model_(model) {}
 
+  /// Flows begin; their ids, in the order of `specs`.
   std::vector<std::uint32_t> add(const std::vector<FlowSpec>& specs);
+  /// False: there is no flow with this id.
   bool remove(std::uint32_t id);
   void remove_all();
+  /// As they are by what is programmed now.
   const std::vector<FlowState>& flows();
 
+  /// The counter grows by so much a second from now on; 0: no longer.
   void grow(PortIndex port, std::uint32_t Counters::*counter, double per_second);
 
   /// Tables, links or keys change: flows go by them a little later, so that what is programmed in

@@ -24,6 +24,8 @@ std::string show_json(const Configuration& configuration, const std::string& ver
                       const ShownPartitions& partitions = {},
                       const std::string& added_members = {});
 
+/// The tables of doc/configuration.md, the list of keys in ibsm(8), and the completion of bash, as
+/// `IBKIT_REWRITE=1 build/tests/sm_config_test` writes them.
 std::string markdown_table();
 std::string man_page_list();
 std::string bash_completion();

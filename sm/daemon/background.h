@@ -12,6 +12,7 @@ namespace sm::daemon {
 /// that the child tells, or 4 if the child dies first.
 class Background {
  public:
+  /// In the child. Io: there is no pipe or no process to be had.
   static ib::Result<Background> enter();
   Background() = default;
   Background(Background&& other) noexcept;
@@ -26,8 +27,10 @@ class Background {
   int pipe_{-1};
 };
 
+/// The file with the process id, which is removed when this goes.
 class PidFile {
  public:
+  /// An empty path: no file. Io: it cannot be written.
   static ib::Result<PidFile> write(const std::string& path);
   PidFile() = default;
   PidFile(PidFile&& other) noexcept;

@@ -21,6 +21,7 @@ class Journal {
 
   /// Called for each event from now on, in their order.
   void add_sink(Sink sink) { sinks_.push_back(std::move(sink)); }
+  /// Numbers events that happened at `now`, keeps them, the oldest go, and tells the sinks.
   void take(const std::vector<Event>& events, std::chrono::system_clock::time_point now);
 
   /// Those after number `since` that are kept still.

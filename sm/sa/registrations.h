@@ -24,23 +24,31 @@ class Registrations {
   /// In place of `before`, whose commits may still be out: nobody takes the one's for the other's.
   void count_on_from(const Registrations& before);
 
+  /// Whether a request of that LID can be queued: there is room in all and for the LID.
   bool may_begin(ib::Lid who) const;
+  /// Queues a request. Precondition: may_begin().
   void begin(const ib::mad::Packet& request);
 
   /// The subnet has changed; `before`: what it was, nullptr where that is not known.
   void on_snapshot(const Snapshot* before);
   /// The configured groups have.
   void on_groups();
+  /// What devices hold has: places of alias GUIDs that are empty there are forgotten.
   void on_device_state();
+  /// What is subscribed from there ends: reports had no answer.
   void on_dead_subscriber(const ib::mad::Address& address);
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
 
   /// What is to be made durable next; what came to its end without is answered.
   std::optional<Commit> next_commit();
+  /// Answers those whose commit it was; with an error where it is not durable. Another ticket than
+  /// the last: nothing.
   void on_commit_done(std::uint64_t ticket, bool durable);
 
+  /// Once after groups or members changed; in a storm of joins not after every commit.
   bool take_multicast_changed();
+  /// Once after durable alias GUIDs changed.
   bool take_aliases_changed();
   const Aliases::Map& aliases() const { return durable_aliases_; }
   std::uint64_t aliases_revision() const { return aliases_revision_; }

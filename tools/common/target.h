@@ -30,6 +30,7 @@ using Target = std::variant<Lid, Guid, Gid, NodeName, mad::DirectedRoute>;
 Result<Target> parse_target(std::string_view text);
 /// "0,1,3"; the leading 0 is the local port and may be alone.
 Result<mad::DirectedRoute> parse_route(std::string_view text);
+/// For messages: "LID 17", "GUID 0x...", "'name'", "DR path 0,1".
 std::string to_string(const Target& target);
 
 }  // namespace ib::tools

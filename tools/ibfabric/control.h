@@ -25,6 +25,8 @@ struct CtlCommand {
   bool json{false};
   friend bool operator==(const CtlCommand&, const CtlCommand&) = default;
 };
+/// The text of a command on the socket, and the command of such a text; of a text that is none, one
+/// without a verb, which Control refuses.
 std::string encode(const CtlCommand& command);
 CtlCommand decode(std::string_view text);
 
@@ -41,14 +43,17 @@ struct CtlResult {
 class Capture {
  public:
   virtual ~Capture() = default;
+  /// start() ends the one before. Errors: the file cannot be opened, or not be written to its end.
   virtual ib::Result<void> start(const std::string& path) = 0;
   virtual ib::Result<void> stop() = 0;
 };
 
+/// Does what commands say to the model, at the time that it is given.
 class Control {
  public:
   Control(ib::sim::Model& model, Capture& capture, Hosts& hosts)
       : model_(model), capture_(capture), hosts_(hosts) {}
+  /// Of a command that is refused nothing is done.
   CtlResult execute(ib::Instant now, const CtlCommand& command);
 
  private:

@@ -65,6 +65,8 @@ struct Reason {
   std::optional<std::size_t> link;  // the link that decides, from 1
   bool wrong{false};                // the record promises what the way cannot keep
 };
+/// What is to be said of the route, then what decided MTU, rate, SL, P_Key, packet life and
+/// reversible; pure.
 std::vector<Reason> judge(const PathFacts& facts);
 
 struct Explanation {
@@ -80,11 +82,13 @@ struct Unmet {
 /// One condition that no path meets by itself; `asked` is that condition.
 Reason unmet(const std::string& condition, const PathQuery& asked, const PathFacts& without);
 
+/// What `ibpath explain` prints, of one path, of no path, and of both as a document.
 std::string explain_text(const PathFacts& facts, const std::vector<Reason>& reasons);
 std::string unmet_text(const Unmet& unmet);
 std::string explain_json(const std::vector<Explanation>& explained,
                          const std::optional<Unmet>& unmet, const std::string& version);
 
+/// Reads SRC, DST and conditions. Usage: they cannot be read; nothing was sent then.
 ib::Result<Job> plan_explain(const Options& options, Words words);
 
 }  // namespace ibpath

@@ -10,6 +10,7 @@
 
 namespace ibpath {
 
+/// A record in the lines of saquery.
 std::string record_text(const ib::wire::ClassPortInfo& r, const TextOptions& options);
 std::string record_text(const ib::wire::NodeRecord& r, const TextOptions& options);
 std::string record_text(const ib::wire::PortInfoRecord& r, const TextOptions& options);

@@ -33,12 +33,14 @@ struct VerdictReport {
   std::string nothing;  // why there is nothing to verify; empty: there is
   std::string missing;  // what of the fabric or its tables is unknown; empty: nothing
 };
+/// Lines NAME: VALUE, findings, and last `verdict:`; the same as a document, with `source.errors`.
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
                          const VerdictReport& report, const std::string& version);
 /// Of a run that prints nothing else, since what was named is not in what answered.
 std::string unfound_json(const Source& source, const Error& error, int status,
                          const std::string& version);
+/// A path, broken or not, as a document.
 std::string path_json(const Source& source, const TablePath& path, const std::string& version);
 
 }  // namespace ib::tools

@@ -21,6 +21,7 @@ std::string layout_engine(const Picture& picture, const DrawOptions& options = {
 /// The graph as dot reads it, not laid out; the same fabric gives the same text.
 Result<std::string> dot_text(const Picture& picture, const DrawOptions& options = {});
 
+/// The graph laid out by layout_engine() and drawn. Internal: Graphviz could not, or has no memory.
 Result<std::string> svg_text(const Picture& picture, const DrawOptions& options = {});
 
 }  // namespace ib::fabric

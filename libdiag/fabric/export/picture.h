@@ -80,6 +80,7 @@ struct Picture {
   std::uint64_t load_floor{};  // what loads are compared with; 0: no link has a load
 };
 
+/// What is to be drawn of a fabric; the same fabric and options give the same picture.
 Picture make_picture(const Fabric& fabric, const PictureOptions& options = {});
 
 /// Tier of each node: 0 the switches most hosts hang on, then by distance from those. Hosts are 0
