@@ -371,7 +371,7 @@ struct CtlOptions {
 void add_ctl(ib::cli::CommandLine& ctl, CtlOptions& o) {
   ctl.text_or_environment("--socket", o.socket, kEnvSocket, "PATH",
                           "Socket of the server (default: $IBFABRIC_SOCKET)");
-  ctl.footer(std::string("Words of a verb that begin with - follow after --\n\n") + kStatuses);
+  ctl.footer(std::string("Use -- before arguments that begin with '-'\n\n") + kStatuses);
   for (const CtlVerb& verb : kCtlVerbs) {
     auto& line = ctl.verb(verb.name, verb.purpose);
     line.operands(verb.form, o.command.words, verb.words_min, verb.words_max);
