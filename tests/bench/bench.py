@@ -310,7 +310,7 @@ class ServedSm:
                    ["opensm", "-d", "2", "-f", log])  # flushes every line
         self.sm = subprocess.Popen(self.at(0, [*command, *words]), env=dict(os.environ, OSM_CACHE_DIR=self.state, OSM_TMP_DIR=self.state),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(1200):
+        for _ in range(9000):  # opensm takes minutes for 11,664 hosts
             if os.path.exists(log) and "SUBNET UP" in open(log, errors="replace").read():
                 return
             time.sleep(0.1)

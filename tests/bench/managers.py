@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from bench import ServedSm, generate, main, median, run
+from bench import ServedSm, generate, main, run
 
 # Of 11,664 end ports, detection aside: the first answer, and until all is verified.
 FIRST_S, VERIFIED_S = 1.0, 3.0
@@ -143,67 +143,100 @@ class CountingSm(ServedSm):
                               check=True).stdout
         return sum(row["mads"] for row in json.loads(text)["mads"] if row["class"] == PERFORMANCE)
 
+    def ran(self):
+        """Seconds that the fabric's server has run."""
+        return int(open("/proc/%d/schedstat" % self.server.pid).read().split()[0]) / 1e9
+
+    def burst(self):
+        """How long the fabric is busy, from the next time it is until it has not been for half a second."""
+        began = ended = None
+        before, at = self.ran(), time.monotonic()
+        while began is None or time.monotonic() - ended < 0.5:
+            time.sleep(0.002)
+            now, then = self.ran(), time.monotonic()
+            if now - before > 0.1 * (then - at):
+                began = began if began is not None else at
+                ended = then
+            before, at = now, then
+        return ended - began
+
     def sweeps(self, count):
-        """(seconds, MADs) of the next sweeps: MADs between two pauses of 2 s."""
-        found, began, last, at, base = [], None, 0.0, self.perf_mads(), 0
+        """(seconds, MADs) of the next sweeps of counters; what is asked of SMAs meanwhile is not meant."""
+        found, base = [], self.perf_mads()
         while len(found) < count:
-            time.sleep(0.02)
-            seen, now = self.perf_mads(), time.monotonic()
-            if seen != at:
-                if began is None:
-                    began, base = last, at
-                at = seen
-                end = now
-            elif began is not None and now - end > 2:
-                found.append((end - began, at - base))
-                began = None
-            last = now
+            took = self.burst()
+            mads = self.perf_mads() - base
+            if mads > 0:
+                found.append((took, mads))
+            base += mads
         return found
 
 
+def with_wide_errors(topology):
+    """The same fabric of devices that have all counters in PortCountersExtended."""
+    path = topology + ".wide"
+    text = open(topology, encoding="utf-8").read()
+    names = re.findall(r'^(?:Switch|Ca)\t.*?# "([^"]+)"', text, re.M)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text + "".join('#device "%s" wide_errors=1\n' % name for name in names))
+    return path
+
+
 def suite_perfmgr(build, args, folder):
+    """opensm asks each port for PortCounters and PortCountersExtended, whatever devices have."""
     worst = float("inf")
     for size in args.size or [648, 11664]:
-        topology = generate(build, size, folder)
-        took = {}
-        for program in ("opensm", "ibsm"):
-            pause = "20" if size < 10000 else "120"
-            sm = CountingSm(build, program, topology, folder, ("--perfmgr", "--perfmgr_sweep_time_s", pause))
-            try:
-                took[program] = sm.sweeps(args.runs)
-            finally:
-                sm.stop()
-            print("perfmgr, %d hosts, %s: %s" % (size, program, ", ".join("%d MADs in %.2f s" % (mads, s) for s, mads in took[program])))
-        ratio = statistics.median(s for s, _ in took["opensm"]) / statistics.median(s for s, _ in took["ibsm"])
-        print("perfmgr, %d hosts: a sweep of ibsm's is %.1f times as fast as opensm's (wanted %d)" % (size, ratio, PERFMGR_RATIO))
-        worst = min(worst, ratio)
+        narrow = generate(build, size, folder)
+        for devices, topology in (("errors in PortCounters", narrow), ("errors in PortCountersExtended, too", with_wide_errors(narrow))):
+            took = {}
+            for program in ("opensm", "ibsm"):
+                pause = "8" if size < 10000 else "30"
+                sm = CountingSm(build, program, topology, folder, ("--perfmgr", "--perfmgr_sweep_time_s", pause))
+                try:
+                    if sm.ahead_of_others():
+                        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(6))  # and who looks at the clock
+                    took[program] = sm.sweeps(args.runs + 1)[1:]  # capabilities are asked for in the first
+                finally:
+                    sm.stop()
+                print("perfmgr, %d hosts with %s, %s: %s" % (
+                    size, devices, program, ", ".join("%d MADs in %.3f s" % (mads, s) for s, mads in took[program])))
+            ratio = statistics.median(s for s, _ in took["opensm"]) / statistics.median(s for s, _ in took["ibsm"])
+            print("perfmgr, %d hosts with %s: a sweep of ibsm's is %.1f times as fast as opensm's (wanted %d)" % (
+                size, devices, ratio, PERFMGR_RATIO))
+            worst = min(worst, ratio)
     return worst >= PERFMGR_RATIO
 
 
 def suite_events(build, args, folder):
-    """On one fabric a run; processor time of ibsm alone."""
-    worst = 0.0
+    """Pairs of bring-ups, each on a fabric of its own; processor time of ibsm alone. What one takes varies by a twentieth, so
+    the difference has an error, and what is beyond twice that counts."""
+    good = True
     for size in args.size or [3456]:
         topology = generate(build, size, folder)
+        ways = [("without", []), ("with", ["--event-file", os.path.join(folder, "events")])]
         spent = {"without": [], "with": []}
-        for _ in range(3 * args.runs):
-            for name, words in (("without", []), ("with", ["--event-file", os.path.join(folder, "events")])):
+        pairs = 8 * args.runs
+        for _ in range(pairs):
+            for name, words in ways:
                 state = tempfile.mkdtemp(dir=folder)
                 command = [os.path.join(build, "bin/ibsm"), "-o", "--state-dir", state, "-f", os.path.join(state, "log"), *words]
                 server = subprocess.Popen([os.path.join(build, "bin/ibfabric"), "serve", topology, "--socket", state + ".sock"],
                                           stdout=subprocess.PIPE)
                 server.stdout.readline()
                 spent[name].append(run([os.path.join(build, "bin/ibfabric"), "exec", "--socket", state + ".sock", "--", *command],
-                                       os.environ, folder))
+                                       os.environ, folder)["cpu"])
                 server.terminate()
                 server.wait()
                 shutil.rmtree(state)
-        without, with_events = median(spent["without"], "cpu"), median(spent["with"], "cpu")
-        count = sum(1 for _ in open(os.path.join(folder, "events"))) // (3 * args.runs)
-        print("events, %d hosts: a bring-up takes %.3f s of processor, %.3f s with %d events in a file: %+.1f %% (limit %.0f %%)" % (
-            size, without, with_events, count, 100 * (with_events / without - 1), 100 * EVENTS_COST))
-        worst = max(worst, with_events / without - 1)
-    return worst <= EVENTS_COST
+            ways.reverse()
+        without = statistics.mean(spent["without"])
+        more = [b - a for a, b in zip(spent["without"], spent["with"])]
+        part, error = statistics.mean(more) / without, statistics.stdev(more) / pairs**0.5 / without
+        count = sum(1 for _ in open(os.path.join(folder, "events"))) // pairs
+        print("events, %d hosts, %d pairs: a bring-up takes %.3f s of processor; %d events in a file change that by %+.1f %%, give or take %.1f %% "
+              "(limit %.0f %%)" % (size, pairs, without, count, 100 * part, 100 * error, 100 * EVENTS_COST))
+        good = good and part - 2 * error <= EVENTS_COST
+    return good
 
 
 SUITES = {"takeover": suite_takeover, "perfmgr": suite_perfmgr, "events": suite_events}
