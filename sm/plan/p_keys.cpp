@@ -50,9 +50,13 @@ class Placement {
     }
   }
 
-  /// The first key that is to be at index 0 goes there; who was there moves on.
-  void take_index0() {
-    const auto first = std::ranges::find(wanted_, true, &PortPartition::index0);
+  /// The first key that is to be at index 0 goes there; who was there moves on. Where none is to
+  /// and the index is not in use, the default partition's does: management packets go by it.
+  void take_index0(bool is_unused) {
+    auto first = std::ranges::find(wanted_, true, &PortPartition::index0);
+    if (first == wanted_.end() && is_unused)
+      first = std::ranges::find(wanted_, ib::kDefaultPKey.base(),
+                                [](const PortPartition& p) { return p.p_key.base(); });
     if (first == wanted_.end() || table_.empty() || table_[0] == first->p_key) return;
     const auto i = static_cast<std::size_t>(first - wanted_.begin());
     unplace(first->p_key);
@@ -232,7 +236,7 @@ PlacedKeys place_keys(std::span<const PortPartition> wanted, std::span<const PKe
   const auto fit = wanted.first(std::min(wanted.size(), held.size()));
   Placement placement(fit, held.size());
   if (keep_indexes) placement.keep(held);
-  placement.take_index0();
+  placement.take_index0(!held.empty() && held.front().base() == 0);
   const auto rest = wanted.subspan(fit.size());
   return {placement.fill(), {rest.begin(), rest.end()}};
 }

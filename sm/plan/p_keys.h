@@ -29,8 +29,9 @@ struct PKeyOptions {
 };
 
 /// The keys of one table. Those that have an index in `held` keep it; of the others `index0` goes
-/// to index 0 and the rest to the lowest free one, in their order. Keys beyond the room that `held`
-/// has are left out, from the end of `wanted`.
+/// to index 0 and the rest to the lowest free one, in their order. The default partition's goes to
+/// index 0 where that is not in use. Keys beyond the room that `held` has are left out, from the
+/// end of `wanted`.
 struct PlacedKeys {
   std::vector<ib::PKey> table;  // as long as `held`; 0 where there is no key
   std::vector<policy::PortPartition> left_out;

@@ -69,6 +69,14 @@ TEST(PlaceKeys, Index0IsTakenAndWhoWasThereMoves) {
             table({0x8002, 0xFFFF, 0x8001, 0}));
 }
 
+/// As after a device told another table than it has, and was told its keys by that.
+TEST(PlaceKeys, TheDefaultKeyIsAtIndex0WhereNothingIs) {
+  EXPECT_EQ(place_keys(keys({0xFFFF, 0x8001}), table({0, 0x8001, 0, 0xFFFF}), true).table,
+            table({0xFFFF, 0x8001, 0, 0}));
+  EXPECT_EQ(place_keys(keys({0xFFFF, 0x8001}), table({0x8666, 0xFFFF, 0}), true).table,
+            table({0x8001, 0xFFFF, 0}));
+}
+
 TEST(PlaceKeys, WhatDoesNotFitIsLeftOutFromTheEnd) {
   const auto placed = place_keys(keys({0xFFFF, 0x8001, 0x8002}), table({0x8002, 0x8001}), true);
   EXPECT_EQ(placed.table, table({0xFFFF, 0x8001}));
