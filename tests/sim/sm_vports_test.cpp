@@ -209,8 +209,8 @@ TEST(VPorts, HoldTheKeysOfTheFileAndTheirSwitchLetsThemPass) {
   };
   core::Options options = in_mode(Mode::Enable);
   options.plan.partitions =
-      policy_of(std::string(kAllMembers) + "tenant=0x22 : " + guid(VPortsRun::kFirst, 1) + "=full, " +
-                guid(VPortsRun::kSecond, 2) + ";\nguests=0x33 : ALL_VCAS;\n");
+      policy_of(std::string(kAllMembers) + "tenant=0x22 : " + guid(VPortsRun::kFirst, 1) +
+                "=full, " + guid(VPortsRun::kSecond, 2) + ";\nguests=0x33 : ALL_VCAS;\n");
   VPortsRun r(options);
   EXPECT_THAT(r.keys(r.kFirst, 1), testing::ElementsAre(PKey{0x7FFF}, PKey{0x8022}, PKey{0x0033}));
   EXPECT_THAT(r.keys(r.kFirst, 2), testing::ElementsAre(PKey{0x7FFF}, PKey{0x0033}));

@@ -6,8 +6,8 @@ namespace ib::wire {
 
 /// Component-mask bits of rdma-core's iba_types.h (IB_NR_COMPMASK_*, IB_PIR_COMPMASK_*,
 /// IB_PR_COMPMASK_*, IB_MCR_COMPMASK_*) and opensm's ib_types.h (IB_*_COMPMASK_*); of SwitchInfo's
-/// fields and TraceRecord, opa-ff's IB_SWITCHINFO_RECORD_COMP_* and IB_TRACE_RECORD_COMP_*; of SLtoVL,
-/// illumos's SA_SLTOVL_COMPMASK_*. Of an array, the first element's.
+/// fields and TraceRecord, opa-ff's IB_SWITCHINFO_RECORD_COMP_* and IB_TRACE_RECORD_COMP_*; of
+/// SLtoVL, illumos's SA_SLTOVL_COMPMASK_*. Of an array, the first element's.
 struct KnownComponent {
   const char* structure;
   const char* field;

@@ -89,7 +89,8 @@ TEST_F(SaVirtualPorts, HaveNoPathWhileTheyWaitOrOnceTheyAreGone) {
 }
 
 TEST_F(SaVirtualPorts, HavePartitionsOfTheirOwn) {
-  constexpr std::size_t kFriend = 1, kStranger = 2;  // not the SM's, which shares one with everybody
+  // Not the subnet manager's port, which shares a partition with everybody.
+  constexpr std::size_t kFriend = 1, kStranger = 2;
   give_partitions(
       "Default=0x7fff : SELF=full;\n"
       "red=0x12 : 0x0202c90300000001=full, " +
