@@ -70,9 +70,9 @@ struct Cable {
 constexpr unsigned kVls = 4;
 
 /// A fabric whose cables come and go, and routes that follow it.
-class Followed {
+class FollowedFabric {
  public:
-  Followed(const EngineEntry& engine, const Fabric& fabric)
+  FollowedFabric(const EngineEntry& engine, const Fabric& fabric)
       : fabric_(fabric), rerouter_(engine, Options{}, kVls) {
     const CompactGraph graph(fabric_);
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
@@ -145,7 +145,7 @@ void for_engines(const std::vector<Kind>& kinds, std::span<const char* const> en
   for (const Kind& kind : kinds)
     for (const char* engine : engines) {
       SCOPED_TRACE(testing::Message() << engine << " on " << kind.name);
-      Followed followed(*find_engine(engine), kind.fabric);
+      FollowedFabric followed(*find_engine(engine), kind.fabric);
       if (followed.fits) function(followed);
       if (testing::Test::HasFailure()) return;
     }
@@ -154,7 +154,7 @@ void for_engines(const std::vector<Kind>& kinds, std::span<const char* const> en
 TEST(RerouteReturn, ACableThatWasOutLeavesNothingBehind) {
   auto kinds = trees();
   for (Kind& kind : others()) kinds.push_back(std::move(kind));
-  for_engines(kinds, kAll, [](Followed& followed) {
+  for_engines(kinds, kAll, [](FollowedFabric& followed) {
     const auto before = followed.tables();
     const auto load = followed.load_max();
     const auto sls = followed.sls();
@@ -170,7 +170,7 @@ TEST(RerouteReturn, ACableThatWasOutLeavesNothingBehind) {
 }
 
 TEST(RerouteReturn, InATreeOnlyWhatTookTheCableMoves) {
-  for_engines(trees(), kFollowing, [](Followed& followed) {
+  for_engines(trees(), kFollowing, [](FollowedFabric& followed) {
     const CompactGraph whole(followed.fabric());
     const auto before = followed.tables();
     std::size_t moved = 0, others = 0;
@@ -198,7 +198,7 @@ TEST(RerouteReturn, InATreeOnlyWhatTookTheCableMoves) {
 TEST(RerouteReturn, TwoCablesMayOverlap) {
   auto kinds = trees();
   for (Kind& kind : others()) kinds.push_back(std::move(kind));
-  for_engines(kinds, kFollowing, [](Followed& followed) {
+  for_engines(kinds, kFollowing, [](FollowedFabric& followed) {
     const auto& cables = followed.cables;
     const auto before = followed.tables();
     for (std::size_t i = 0; i < cables.size(); i += 3) {
@@ -216,7 +216,7 @@ TEST(RerouteReturn, TwoCablesMayOverlap) {
 
 /// One is out for good: the others come back to what it has left.
 TEST(RerouteReturn, BesideACableThatStaysOut) {
-  for_engines(trees(), kFollowing, [](Followed& followed) {
+  for_engines(trees(), kFollowing, [](FollowedFabric& followed) {
     const auto& cables = followed.cables;
     followed.pull(cables.front());
     auto before = followed.tables();
@@ -233,7 +233,7 @@ TEST(RerouteReturn, BesideACableThatStaysOut) {
 
 /// More cables than steps are kept, in the order in which they went, and then all come back.
 TEST(RerouteReturn, ManyCables) {
-  for_engines({{"three levels", three_levels()}}, kFollowing, [](Followed& followed) {
+  for_engines({{"three levels", three_levels()}}, kFollowing, [](FollowedFabric& followed) {
     const auto before = followed.tables();
     const auto& cables = followed.cables;
     std::vector<Cable> out;
@@ -247,7 +247,7 @@ TEST(RerouteReturn, ManyCables) {
 }
 
 TEST(RerouteReturn, AHostThatWasAwayLeavesNothingBehind) {
-  for_engines(trees(), kAll, [](Followed& followed) {
+  for_engines(trees(), kAll, [](FollowedFabric& followed) {
     const auto before = followed.tables();
     const CompactGraph whole(followed.fabric());
     auto& fabric = followed.fabric();
@@ -269,7 +269,7 @@ TEST(RerouteReturn, AHostThatWasAwayLeavesNothingBehind) {
 
 /// It comes back slower: that is another fabric.
 TEST(RerouteReturn, ASlowerCableIsNotTheOneThatWasOut) {
-  Followed followed(*find_engine("minhop"), twelve_switches());
+  FollowedFabric followed(*find_engine("minhop"), twelve_switches());
   const Cable cable = followed.cables.front();
   followed.pull(cable);
   auto slow = cable;
