@@ -35,6 +35,9 @@ constexpr SelectorWord kSelectorWords[] = {
 constexpr std::array<std::string_view, 7> kSelectorNames = {
     "ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "ALL_VCAS", "SELF", "NONE"};
 
+/// Aggregation nodes: a group of every file of port groups by rules (port_group_file.h).
+constexpr std::string_view kAggregationNodes = "ALL_ANS";
+
 constexpr std::array<std::string_view, 3> kMembershipNames = {"full", "limited", "both"};
 constexpr Membership kMemberships[] = {Membership::Full, Membership::Limited, Membership::Both};
 
@@ -322,7 +325,8 @@ class Parser {
                               std::ranges::any_of(kSelectorNames, [&](std::string_view word) {
                                 return equal_words(word.substr(0, token.text.size()), token.text);
                               });
-    if (is_beginning || equal_words(token.text.substr(0, 4), "ALL_"))
+    const bool is_of_all = equal_words(token.text.substr(0, 4), "ALL_");
+    if (is_beginning || (is_of_all && !equal_words(token.text, kAggregationNodes)))
       return fail(token.place, fmt::format("unknown member {}{}", describe(token),
                                            did_you_mean(token.text, kSelectorNames)));
     who.kind = Kind::Group;

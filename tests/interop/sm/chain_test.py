@@ -104,9 +104,11 @@ class Chain(unittest.TestCase):
 
     def test_what_does_not_fit_is_named_and_the_next_engine_follows(self):
         with Sm(*TREE) as f:
-            up = f.ibsm("-o", "-F", self.files(f, engine="torus-2QoS"))
+            conf = self.files(f)
+            self.steps.write_text(self.steps.read_text().replace("updn", "torus-2QoS"))
+            up = f.ibsm("-o", "-F", conf)
             self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
-            self.assertIn("routing engine chain does not fit: step 2 (torus-2QoS on topology 1): ",
+            self.assertIn("routing engine chain does not fit: step 3 (torus-2QoS on topology 2): ",
                           (f.directory / "log").read_text())
             self.assertEqual(f.on(HOST, BIN / "ibroutes", "verify").returncode, 0)
 

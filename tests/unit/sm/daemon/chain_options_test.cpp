@@ -55,9 +55,9 @@ TEST_F(ChainOptions, ARoutingChainIsReadWithItsFiles) {
 TEST_F(ChainOptions, ARoutingChainWithAMistakeIsRefusedWhole) {
   write("topo", "topology\nid: 1\nsw-grp: islnd\nhca-grp: ALL\nend-topology\n");
   EXPECT_EQ(all_of_refusal({"-F", conf_.c_str()}),
-            "ibsm: cannot use the topologies of " + topologies_ + "\n" + topologies_ +
+            "ibsm: cannot use the topologies of " + topologies_ + "\nibsm: " + topologies_ +
                 ":3:9: error: 'islnd' is no port group of " + groups_ +
-                "; did you mean 'island'?\n  sw-grp: islnd\n          ^\n");
+                "; did you mean 'island'?\nibsm:   sw-grp: islnd\nibsm:           ^\n");
   write("topo", "topology\nid: 2\nsw-grp: island\nhca-grp: ALL\nend-topology\n");
   EXPECT_EQ(refusal({"-F", conf_.c_str()}), "ibsm: cannot use the routing chain of " + steps_);
   std::filesystem::remove(roots_);
