@@ -75,7 +75,7 @@ TEST(Documents, ShowHasThePartitions) {
   policy::GeneratedKeys keys;
   const auto partitions = policy::merge_definitions(file, "p", keys, file.diagnostics);
   EXPECT_EQ(show_text(ShownPartitions{&partitions, "p"}),
-            "# partition 0x7fff \"Default\": nobody  # p\n"
+            "# partition 0x7fff \"Default\": no members  # p\n"
             "# partition 0x0001 \"red\": \"a b\"/P2=limited, "
             "0x0000000000000001-0x0000000000000002=full, storage=both, ALL_CAS=limited  # p\n");
   const std::string json = show_json({}, "0", {&partitions, "p"});
