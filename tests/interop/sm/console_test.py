@@ -191,7 +191,9 @@ class Loopback(unittest.TestCase):
             self.assertEqual(elsewhere.read_text(), "untouched")
             self.assertEqual(len((dumps / "console" / "out").read_text().splitlines()), 44)
             ours = f.directory / "state" / "ibsm.db"
-            self.assertIn("for ibsm's own files", f.ibsm_ctl("console", "dump_portguid", "file", ours, ".").stdout)
+            refused = f.ibsm_ctl("console", "dump_portguid", "file", ours, ".")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("for ibsm's own files", refused.stdout + refused.stderr)
             self.assertEqual(f.ibsm_ctl("sm").returncode, 0)
 
     def test_the_performance_manager(self):
