@@ -22,7 +22,7 @@ namespace {
 using config::Settings;
 using ib::route::Chain;
 
-/// Keys of an options file of a step that count there: what engines heed.
+/// Keys of an options file of a step that count there: what engines use.
 constexpr std::string_view kOfSteps[] = {
     "root_guid_file",   "cn_guid_file",
     "io_guid_file",     "ids_guid_file",

@@ -55,10 +55,10 @@ class Chaining {
       if (auto done = take_steps(); !done) return tl::unexpected<Error>(std::move(done.error()));
       auto routes = proved();
       if (routes) return routes;
-      const ChainStep& culprit = *made_[first_bad()].step;
-      failed_.emplace(culprit.id, "with it, " + routes.error().message);
-      if (fallbacks_of(culprit.fallback_to.value_or(culprit.id)).empty())
-        return fail(ErrorKind::NotFound, why_not(culprit));
+      const ChainStep& failing = *made_[first_bad()].step;
+      failed_.emplace(failing.id, "with it, " + routes.error().message);
+      if (fallbacks_of(failing.fallback_to.value_or(failing.id)).empty())
+        return fail(ErrorKind::NotFound, why_not(failing));
     }
   }
 
@@ -164,15 +164,15 @@ class Chaining {
   std::size_t first_bad() const {
     for (std::size_t count = made_.size() - 1; count > 0; --count) {
       const auto lfts = tables_of(count);
-      const auto lanes = count == 1 ? made_.front().routes.virtual_lanes : tables::VirtualLanes{};
-      if (verdict_of(lfts, lanes).must_ok() || lanes_by_turn(lfts)) return count;
+      const auto vls = count == 1 ? made_.front().routes.virtual_lanes : tables::VirtualLanes{};
+      if (verdict_of(lfts, vls).must_ok() || apart_by_turn(lfts)) return count;
     }
     return 0;
   }
 
   tables::Verdict verdict_of(const tables::LinearTables& lfts,
-                             const tables::VirtualLanes& lanes) const {
-    return tables::verify(*request_.fabric, graph_, lfts, lanes, {}, checks_);
+                             const tables::VirtualLanes& vls) const {
+    return tables::verify(*request_.fabric, graph_, lfts, vls, {}, checks_);
   }
 
   /// An error says what is wrong with the whole.
@@ -185,9 +185,9 @@ class Chaining {
     out.engine = "chain";
     auto verdict = verdict_of(out.lfts, out.virtual_lanes);
     if (!is_first && verdict.credit_loop_channels != 0) {
-      if (auto lanes = lanes_by_turn(out.lfts)) {
-        out.virtual_lanes = std::move(lanes->virtual_lanes);
-        out.vls_used = static_cast<std::uint8_t>(lanes->vls);
+      if (auto vls = apart_by_turn(out.lfts)) {
+        out.virtual_lanes = std::move(vls->virtual_lanes);
+        out.vls_used = static_cast<std::uint8_t>(vls->vls);
         verdict = verdict_of(out.lfts, out.virtual_lanes);
       }
     }
@@ -199,7 +199,7 @@ class Chaining {
 
   /// VLs with which the tables close no credit loop; nothing: none are found, or the tables lead in
   /// circles.
-  std::optional<TurnVls> lanes_by_turn(const tables::LinearTables& lfts) const {
+  std::optional<TurnVls> apart_by_turn(const tables::LinearTables& lfts) const {
     auto without_loops = checks_;
     without_loops.credit_loops_are_must = false;
     if (request_.vls < 2 ||
@@ -208,10 +208,10 @@ class Chaining {
       return std::nullopt;
     auto found = vls_by_turn(graph_, lfts, request_.vls,
                              {request_.previous_sls, request_.previous_sl_to_vl, nullptr});
-    auto* lanes = std::get_if<TurnVls>(&found);
-    if (lanes == nullptr) return std::nullopt;
-    const auto verdict = verdict_of(lfts, lanes->virtual_lanes);
-    return verdict.must_ok() && verdict.credit_loop_channels == 0 ? std::optional(std::move(*lanes))
+    auto* vls = std::get_if<TurnVls>(&found);
+    if (vls == nullptr) return std::nullopt;
+    const auto verdict = verdict_of(lfts, vls->virtual_lanes);
+    return verdict.must_ok() && verdict.credit_loop_channels == 0 ? std::optional(std::move(*vls))
                                                                   : std::nullopt;
   }
 

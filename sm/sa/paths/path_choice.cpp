@@ -73,7 +73,7 @@ PathChoice::PathChoice(const World& world, const Requester& requester, const Pat
 bool PathChoice::shows(const EndPort& from, const EndPort& to) const {
   if (policy_->is_open()) return true;
   if (requester_ == nullptr || !policy_->share(from, to)) return false;
-  // Whoever asks for a virtual port asks by the LID of the port that it is behind.
+  // A request for a virtual port comes from the LID of the port that it is behind.
   const auto is_asking = [&](const EndPort& end) {
     return end.is_virtual && end.port == requester_->port;
   };
