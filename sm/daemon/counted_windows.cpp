@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "sm/managers/performance/window_code.h"
 
@@ -18,7 +19,9 @@ std::vector<StoredWindow> stored_windows(const std::vector<store::CountedWindow>
   constexpr std::int64_t kMsMost = std::int64_t{1} << 43;  // in nanoseconds of an Instant
   for (const store::CountedWindow& window : kept) {
     const auto state = managers::performance::decode(window.counters, wall_at_zero);
-    if (!state || window.read_ms < 0 || window.read_ms > kMsMost) continue;
+    const bool is_in_time = window.read_ms >= 0 && window.read_ms <= kMsMost &&
+                            std::abs(window.key.began / 1000) <= kMsMost / 1'000'000;
+    if (!state || !is_in_time) continue;
     windows.push_back({{window.key.node_guid, window.key.port}, window.key.began, *state});
     windows.back().state.last_reading = ib::Instant{} + milliseconds(window.read_ms) - wall_at_zero;
   }
