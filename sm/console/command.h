@@ -72,9 +72,14 @@ struct ForgetGoneNodes {};
 struct ForgetRedirections {
   std::string node;  // a GUID or NodeDescription; empty: of all
 };
-/// The last is a verb of the control socket, whose answer is what is said.
+/// A verb of the control socket. Its answer is what is said; where it was done and `said` is there,
+/// that is, since opensm's words are others or none.
+struct AskVerb {
+  control::Request request;
+  std::optional<std::string> said{};
+};
 using Order = std::variant<SetLogFlags, SetLogFlush, SetPriority, SweepNow, SetSweeping, WriteFile,
-                           SetCounters, ForgetGoneNodes, ForgetRedirections, control::Request>;
+                           SetCounters, ForgetGoneNodes, ForgetRedirections, AskVerb>;
 
 struct Outcome {
   std::string text;

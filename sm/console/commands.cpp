@@ -97,9 +97,9 @@ Outcome sweeping(const View&, Words words) {
 }
 
 /// Verbs of the control socket.
-Outcome pause(const View&, Words) { return {"", control::Request{"pause", {}, {}}}; }
-Outcome resume(const View&, Words) { return {"", control::Request{"resume", {}, {}}}; }
-Outcome rewrite(const View&, Words) { return {"", control::Request{"rewrite", {}, {}}}; }
+Outcome pause(const View&, Words) { return {"", AskVerb{{"pause", {}, {}}}}; }
+Outcome resume(const View&, Words) { return {"", AskVerb{{"resume", {}, {}}}}; }
+Outcome rewrite(const View&, Words) { return {"", AskVerb{{"rewrite", {}, {}}}}; }
 
 Outcome dump_configuration(const View& view, Words) { return {view.configuration()}; }
 

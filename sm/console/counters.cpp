@@ -4,17 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 #include "libdiag/base/text.h"
 #include "sm/console/texts.h"
+#include "sm/managers/performance/dump.h"
 
 namespace sm::console {
 namespace {
 
 using managers::performance::PerformanceManager;
 
-Outcome ask(std::vector<std::string> words, std::map<std::string, std::string> options = {}) {
-  return {"", control::Request{"counters", std::move(words), std::move(options)}};
+/// What opensm says of it, or nothing, in place of the verb's words.
+Outcome ask_for(std::vector<std::string> words, std::string said) {
+  return {"", AskVerb{{"counters", std::move(words), {}}, std::move(said)}};
 }
 
 /// The rest of the line: NodeDescriptions have blanks.
@@ -34,11 +38,11 @@ Outcome clear_inactive(const View& view, Words) {
       gone.insert(record.node_guid);
   return {fmt::format("Removed {} nodes from Database\n", gone.size()), ForgetGoneNodes{}};
 }
-Outcome sweep(const View&, Words) { return ask({"sweep"}); }
-Outcome clear_counters(const View&, Words) { return ask({"clear"}); }
+Outcome sweep(const View&, Words) { return ask_for({"sweep"}, "sweep initiated...\n"); }
+Outcome clear_counters(const View&, Words) { return ask_for({"clear"}, {}); }
 Outcome dump_counters(const View&, Words words) {
-  if (!words.empty() && words.front() == "mach") return ask({"dump", "mach"});
-  return ask({"dump"});
+  if (!words.empty() && words.front() == "mach") return ask_for({"dump", "mach"}, {});
+  return ask_for({"dump"}, {});
 }
 
 Outcome sweep_time(const View&, Words words) {
@@ -53,16 +57,21 @@ Outcome sweep_time(const View&, Words words) {
   return {"", SetCounters{.sweep_time_s = static_cast<std::uint16_t>(seconds)}};
 }
 
-/// Whether a node with this name or GUID is in the subnet, or was and its counters are kept.
-bool is_known(const View& view, const std::string& node) {
+/// Nodes with this name or GUID: in the subnet, or there before where their counters are kept.
+std::set<ib::Guid> nodes_named(const View& view, const std::string& name) {
   ib::Guid guid;
-  const bool is_guid = ib::parse_guid(node, guid);
+  const bool is_guid = ib::parse_guid(name, guid);
+  std::set<ib::Guid> nodes;
   if (view.snapshot)
-    for (const auto& there : view.snapshot->fabric().nodes())
-      if (there.name() == node || (is_guid && there.guid == guid)) return true;
-  return std::ranges::any_of(view.performance->records(), [&](const auto& r) {
-    return r.second.node_name == node || (is_guid && r.second.node_guid == guid);
-  });
+    for (const auto& node : view.snapshot->fabric().nodes())
+      if (node.name() == name || (is_guid && node.guid == guid)) nodes.insert(node.guid);
+  for (const auto& [key, record] : view.performance->records())
+    if (record.node_name == name || (is_guid && record.node_guid == guid))
+      nodes.insert(record.node_guid);
+  return nodes;
+}
+bool is_known(const View& view, const std::string& node) {
+  return !nodes_named(view, node).empty();
 }
 /// opensm writes a GUID as a number.
 Outcome not_found(const std::string& node, std::string before = {}) {
@@ -73,26 +82,63 @@ Outcome not_found(const std::string& node, std::string before = {}) {
                 std::move(before) + fmt::format("Node {} not found...\n", name));
 }
 
+/// Counters of all nodes, of `node`, or of one port of it; of those that counted errors. Where
+/// there are none nothing is said.
+Outcome list(const View& view, const std::string& node, const std::string& port, bool errors_only) {
+  managers::performance::Which which;
+  which.errors_only = errors_only;
+  std::uint64_t number = 0;
+  if (!port.empty() && ib::parse_number(port, UINT8_MAX, number))
+    which.port = static_cast<int>(number);
+  const auto nodes = nodes_named(view, node);
+  const bool has_some = std::ranges::any_of(view.performance->records(), [&](const auto& one) {
+    return (node.empty() || nodes.contains(one.second.node_guid)) &&
+           is_asked_for(one.second, which);
+  });
+  if (!has_some) return {};
+  std::vector<std::string> words{"list"};
+  for (const std::string& word : {node, port})
+    if (!word.empty()) words.push_back(word);
+  std::map<std::string, std::string> options;
+  if (errors_only) options["errors"] = "TRUE";
+  return {"", AskVerb{{"counters", std::move(words), std::move(options)}}};
+}
+
+/// Whether a node of that name has the port, or one that is gone was counted there.
+bool has_port(const View& view, const std::string& name, std::uint64_t port) {
+  const auto nodes = nodes_named(view, name);
+  const auto is_of_subnet = [&](ib::Guid guid) {
+    const auto node = view.snapshot ? view.snapshot->fabric().find_node(guid) : std::nullopt;
+    if (!node) return false;
+    const auto& there = view.snapshot->fabric().node(*node);
+    return port <= there.num_ports && (port > 0 || there.is_switch());
+  };
+  return std::ranges::any_of(nodes, is_of_subnet) ||
+         std::ranges::any_of(view.performance->records(), [&](const auto& one) {
+           return one.second.port == port && nodes.contains(one.second.node_guid);
+         });
+}
+
 /// NODE[:PORT]
 Outcome print_counters(const View& view, Words words) {
   const std::string which = joined(words);
-  if (which.empty()) return ask({"list"});
-  if (is_known(view, which)) return ask({"list", which});
+  if (which.empty() || is_known(view, which)) return list(view, which, {}, false);
   const std::size_t colon = which.rfind(':');
-  std::uint64_t port = 0;
-  if (colon == std::string::npos || !ib::parse_number(which.substr(colon + 1), UINT8_MAX, port))
-    return not_found(which);
-  const std::string node = which.substr(0, colon);
+  if (colon == std::string::npos) return not_found(which);
+  const std::string node = which.substr(0, colon), port = which.substr(colon + 1);
   if (!is_known(view, node)) return not_found(node);
-  return ask({"list", node, which.substr(colon + 1)});
+  std::uint64_t number = 0;
+  if (ib::parse_number(port, UINT8_MAX, number) && has_port(view, node, number))
+    return list(view, node, port, false);
+  Outcome whole = list(view, node, {}, false);
+  whole.text = fmt::format("Warning: \"{}\" is not a valid port\n", ib::printable(port));
+  return whole;
 }
 
 Outcome print_errors(const View& view, Words words) {
   const std::string which = joined(words);
   if (!which.empty() && !is_known(view, which)) return not_found(which);
-  return ask(
-      which.empty() ? std::vector<std::string>{"list"} : std::vector<std::string>{"list", which},
-      {{"errors", "TRUE"}});
+  return list(view, which, {}, true);
 }
 
 bool is_of(const managers::performance::Redirection& redirection, const std::string& node) {

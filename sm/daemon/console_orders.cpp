@@ -99,8 +99,9 @@ struct Carrying {
     world.performance->forget_redirections(order.node);
     return {};
   }
-  std::string operator()(const control::Request& order) const {
-    control::Answer answer = world.ask(order);
+  std::string operator()(const AskVerb& order) const {
+    control::Answer answer = world.ask(order.request);
+    if (answer.status == ib::cli::kExitGood && order.said) return *order.said;
     return failed(std::move(answer.text), answer.status);
   }
 
@@ -116,7 +117,7 @@ struct Carrying {
 Outcome run_console(const ConsoleWorld& world, Words words, bool is_trusted) {
   Outcome outcome = run(view_of(world, is_trusted), words);
   if (!outcome.order) return outcome;
-  if (!std::holds_alternative<control::Request>(*outcome.order))
+  if (!std::holds_alternative<AskVerb>(*outcome.order))
     world.log.write(
         {ib::LogLevel::Info, "console", ib::printable(fmt::format("{}", fmt::join(words, " ")))});
   outcome.text += std::visit(Carrying{world, ib::monotonic_now(), outcome.status}, *outcome.order);

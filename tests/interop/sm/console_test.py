@@ -123,6 +123,35 @@ class Loopback(unittest.TestCase):
         for at, text in theirs.items():
             self.assertEqual(fields(ours[at]), fields(text), at[1])
 
+    def counted(self, program):
+        """Answers where leaf-001 counted errors at its port 5."""
+        typed = ("pm pe", "pm pe leaf-001", "pm pe leaf-002", "pm pe leaf-001:5", "pm print_errors 0x2c90200400000",
+                 "pm pc leaf-001:5", "pm pc leaf-001:99", "pm pc leaf-001:x", "pm pc 0x2c90200400000:300",
+                 "pm pc host0009 HCA-1", "pm pc host0009 HCA-1:1", "pm pc host0009 HCA-1:0", "pm dump_counters",
+                 "pm dump_counters mach", "pm clear_counters", "pm pe", "pm sweep")
+        port = free_port()
+        words = ("-console", "loopback", "-console-port", str(port), "-perfmgr")
+        with Sm(*TREE) as f:
+            f.daemon(*words) if program == "ibsm" else f.opensm(HOST, *words)
+            f.ctl("counters", "leaf-001", "5", "SymbolErrorCounter=7", "PortRcvErrors=3")
+            with Telnet(port) as console:
+                def has_counted():
+                    console.say("pm sweep")
+                    return "rcv_err" in console.say("pm pe leaf-001")
+
+                self.assertTrue(wait_until(has_counted, 30))
+                self.assertTrue(wait_until(lambda: "rcv_pkts" in console.say("pm pc host0009 HCA-1:1"), 30))
+                return {(i, line): console.say(line) for i, line in enumerate(typed)}
+
+    def test_counters_are_listed_like_opensms(self):
+        ours, theirs = self.counted("ibsm"), self.counted("opensm")
+        for at, text in theirs.items():
+            def forms(answer):
+                """Without times, and without amounts, which depend on what was asked."""
+                answer = re.sub(r"(?m)(Last .*?:).*", r"\1", answer)
+                return re.sub(r"(?m)(_(?:data|pkts) +: )\d+ \(.*", r"\1N", answer).splitlines()
+            self.assertEqual(forms(ours[at]), forms(text), at[1])
+
     def test_orders_are_carried_out(self):
         port = free_port()
         with Sm(*TREE) as f, contextlib.ExitStack() as stack:
@@ -206,7 +235,8 @@ class Loopback(unittest.TestCase):
             console.say("pm disable")
             console.say("pm sweep_time 7")
             self.assertRegex(console.say("pm"), r"state +: Disabled\n.*\n.*sweep time +: 7s\n")
-            self.assertIn("140 ports written to ", console.say("pm dump_counters mach"))
+            self.assertEqual(console.say("pm dump_counters mach"), "")
+            self.assertIn("host0009 HCA-1\t", (f.directory / "state" / "opensm_port_counters.log").read_text())
             self.assertEqual(f.ibsm_ctl("counters", "list", "leaf-001", "5").stdout.splitlines()[0],
                              console.say("pm print_counters leaf-001:5").splitlines()[0])
             ctl = f.ibsm_ctl("console", "pm", "pc", "leaf-001:5")

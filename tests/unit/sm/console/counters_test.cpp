@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // perfmgr and pm.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <tuple>
 
 #include "tests/unit/sm/console/view.h"
 
@@ -9,11 +12,24 @@ namespace {
 
 using control::Request;
 using managers::performance::PerformanceManager;
+using managers::performance::StoredWindow;
 using testing::HasSubstr;
 using testing::StartsWith;
 
 struct ConsoleCounters : testing::Test {
   ConsoleCounters() { view.performance = &manager; }
+  /// Port 5 of leaf-001 counted errors, port 1 of host0001 none, and of a node that is gone too.
+  void count() {
+    const auto& fabric = view.snapshot->fabric();
+    std::vector<StoredWindow> windows(3);
+    windows[0].port = {fabric.node(node_named(fabric, "leaf-001")).guid, std::uint8_t{5}};
+    windows[0].state.totals[0] = 7;
+    windows[1].port = {fabric.node(node_named(fabric, "host0001 HCA-1")).guid, std::uint8_t{1}};
+    windows[2].port = {ib::Guid{0xABC}, std::uint8_t{3}};
+    manager.resume(ib::Instant{0}, windows);
+  }
+  /// What a listing asks the control socket for.
+  Request listed(std::string_view line) { return ordered<AskVerb>(view, line).request; }
   PerformanceManager manager{managers::performance::Options{}};
   View view = view_of(sa::test::snapshot_of(small_tree()));
 };
@@ -56,26 +72,54 @@ TEST_F(ConsoleCounters, WhatItIsToBeIsOrdered) {
 }
 
 TEST_F(ConsoleCounters, WhatTheControlSocketDoesTooIsAskedThere) {
-  EXPECT_EQ(ordered<Request>(view, "pm sweep"), (Request{"counters", {"sweep"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm clear_counters"), (Request{"counters", {"clear"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm dump_counters"), (Request{"counters", {"dump"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm dump_counters mach"),
-            (Request{"counters", {"dump", "mach"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm pc"), (Request{"counters", {"list"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm print_counters host0001 HCA-1"),
-            (Request{"counters", {"list", "host0001 HCA-1"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm pc leaf-001:5"),
-            (Request{"counters", {"list", "leaf-001", "5"}, {}}));
+  for (const auto& [line, request, words] :
+       {std::tuple{"pm sweep", Request{"counters", {"sweep"}, {}}, "sweep initiated...\n"},
+        {"pm clear_counters", {"counters", {"clear"}, {}}, ""},
+        {"pm dump_counters", {"counters", {"dump"}, {}}, ""},
+        {"pm dump_counters mach", {"counters", {"dump", "mach"}, {}}, ""}}) {
+    EXPECT_EQ(ordered<AskVerb>(view, line).request, request);
+    EXPECT_EQ(ordered<AskVerb>(view, line).said, words) << "as opensm's console says it";
+  }
+  count();
+  EXPECT_EQ(listed("pm pc"), (Request{"counters", {"list"}, {}}));
+  EXPECT_EQ(listed("pm print_counters leaf-001"), (Request{"counters", {"list", "leaf-001"}, {}}));
+  EXPECT_EQ(listed("pm pc leaf-001:5"), (Request{"counters", {"list", "leaf-001", "5"}, {}}));
+  EXPECT_EQ(listed("pm pc 0xabc:3"), (Request{"counters", {"list", "0xabc", "3"}, {}}));
+  EXPECT_EQ(listed("pm pe"), (Request{"counters", {"list"}, {{"errors", "TRUE"}}}));
+  EXPECT_EQ(listed("pm print_errors leaf-001"),
+            (Request{"counters", {"list", "leaf-001"}, {{"errors", "TRUE"}}}));
+}
+
+TEST_F(ConsoleCounters, WhereNothingIsCountedNothingIsSaid) {
+  for (const char* line : {"pm pc", "pm pe", "pm pc leaf-001", "pm pc leaf-001:5"})
+    EXPECT_FALSE(said(view, line).order) << line;
+  count();
+  for (const char* line : {"pm pe host0001 HCA-1", "pm pe 0xabc", "pm pc leaf-002:5"}) {
+    const auto outcome = said(view, line);
+    EXPECT_FALSE(outcome.order) << line;
+    EXPECT_EQ(std::pair(outcome.text, outcome.status), std::pair(std::string(), 0)) << line;
+  }
+}
+
+TEST_F(ConsoleCounters, APortThatThereIsNotIsWarnedOfAndTheNodeIsShown) {
+  count();
+  for (const char* port : {"99", "300", "x", ""}) {
+    const auto outcome = said(view, fmt::format("pm pc 0xabc:{}", port));
+    EXPECT_EQ(outcome.text, fmt::format("Warning: \"{}\" is not a valid port\n", port));
+    ASSERT_TRUE(outcome.order) << port;
+    EXPECT_EQ(std::get<AskVerb>(*outcome.order).request,
+              (Request{"counters", {"list", "0xabc"}, {}}));
+  }
+  EXPECT_EQ(said(view, "pm pc host0001 HCA-1:0").text, "Warning: \"0\" is not a valid port\n");
+  EXPECT_EQ(said(view, "pm pc leaf-001:0").text, "");
+}
+
+TEST_F(ConsoleCounters, NamesMayHaveColonsAndSemicolons) {
   auto named = small_tree();
   named.node(0).description = "MF0;switch:MSX6036/U1";
   view.snapshot = sa::test::snapshot_of(named);
-  EXPECT_EQ(ordered<Request>(view, "pm pc MF0;switch:MSX6036/U1"),
-            (Request{"counters", {"list", "MF0;switch:MSX6036/U1"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm pc MF0;switch:MSX6036/U1:5"),
-            (Request{"counters", {"list", "MF0;switch:MSX6036/U1", "5"}, {}}));
-  EXPECT_EQ(ordered<Request>(view, "pm pe"), (Request{"counters", {"list"}, {{"errors", "TRUE"}}}));
-  EXPECT_EQ(ordered<Request>(view, "pm print_errors host0001 HCA-1"),
-            (Request{"counters", {"list", "host0001 HCA-1"}, {{"errors", "TRUE"}}}));
+  for (const char* line : {"pm pc MF0;switch:MSX6036/U1", "pm pc MF0;switch:MSX6036/U1:5"})
+    EXPECT_EQ(said(view, line).text, "") << line << ": it is known, and nothing was counted";
 }
 
 TEST_F(ConsoleCounters, ANodeThatNobodyKnowsIsSaid) {
