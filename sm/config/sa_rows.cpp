@@ -67,11 +67,10 @@ constexpr std::array kSa = {
         .a("milliseconds")
         .in("ms")
         .opensm_has("10000"),
-    number(
-        "--rx_threshold,--sa_rx_threshold", "rx_threshold,sa_rx_threshold", &S::rx_threshold, 64,
-        1U << 20,
-        "MADs that wait to be read, at most, of QP0 and of the SA each; more are dropped (default "
-        "8192)"),
+    number("--rx_threshold,--sa_rx_threshold", "rx_threshold,sa_rx_threshold", &S::rx_threshold, 64,
+           1U << 20,
+           "MADs that wait to be read, at most, of QP0, of the SA and of managers each; more are "
+           "dropped (default 8192)"),
     truth("--mcgroup_join_validation", "mcgroup_join_validation", &S::mcgroup_join_validation,
           "Q_Key, P_Key, TClass, SL, FlowLabel, HopLimit of a join must be the group's (default "
           "TRUE)"),

@@ -94,7 +94,10 @@ control::Answer Daemon::change_sa(const control::Request& request) {
   if (!change->changes()) return sa_answer(request, *present, path_rules_.version);
   const auto after = sa_->change(*change);
   if (!after) return {4, kSilent};
-  if (change->rx_threshold) smi_.port->set_receive_threshold(*change->rx_threshold);
+  if (change->rx_threshold) {
+    smi_.port->set_receive_threshold(*change->rx_threshold);
+    if (managers_) managers_->set_receive_threshold(*change->rx_threshold);
+  }
   std::string words;
   for (const std::string& word : request.words) words += ' ' + word;
   say(ib::LogLevel::Info, "sa", "ibsm ctl sa" + words);

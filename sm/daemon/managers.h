@@ -36,6 +36,8 @@ class Managers {
   void speak(ib::Instant now);
   ib::Instant next_deadline() const;
   int readable_fd() const { return channel_.port->readable_fd(); }
+  /// As UmadPort::set_receive_threshold().
+  void set_receive_threshold(std::uint32_t mads) { channel_.port->set_receive_threshold(mads); }
   /// Thresholds of error counters that were passed since the last call.
   std::vector<managers::performance::ErrorChange> take_error_changes();
   /// That congestion control ended, or goes on, since the last call.

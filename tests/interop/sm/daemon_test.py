@@ -283,7 +283,7 @@ class SaLimits(unittest.TestCase):
     """`ibsm ctl sa`: limits against floods, read and set while it runs."""
     def test_are_read_set_and_counters_reset(self):
         with Sm(*TREE) as f:
-            f.daemon("--force_log_flush")
+            f.daemon("--force_log_flush", "-perfmgr")
             f.on(HOST, "saquery")
             said = json.loads(f.ibsm_ctl("sa", "--json").stdout)
             self.assertEqual(said["limits"], {"max_outstanding": 16, "queue_size": 1024, "time_sa_mad": 2000,
@@ -293,7 +293,7 @@ class SaLimits(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("queue_size 64\n", done.stdout)
             ports = json.loads(f.ctl("thresholds", "--json").stdout)["ports"]
-            self.assertEqual([p["threshold"] for p in ports], [100, 100], "QP0 and the SA's port")
+            self.assertEqual([p["threshold"] for p in ports], [100] * 3, "QP0, the SA's port, that of managers")
             self.assertEqual(f.ibsm_ctl("sa", "reset").returncode, 0)
             after = json.loads(f.ibsm_ctl("sa", "--json").stdout)
             self.assertEqual((after["counters"]["requests"], after["counters"]["answers"]), (0, 0))
