@@ -8,31 +8,41 @@
 namespace sm::daemon {
 namespace {
 
-ib::Result<policy::AdaptiveSettings> read_adaptive_settings(const std::string& name,
-                                                            std::vector<std::string>& warnings) {
-  if (name.empty()) return policy::AdaptiveSettings{};
-  const auto text = read_operator_file(name);
-  if (!text) return tl::unexpected<ib::Error>(text.error());
-  auto file = policy::read_adaptive_file(*text, name);
-  if (ib::has_errors(file.diagnostics))
-    return refused("the adaptive routing settings of " + name, *text, file.diagnostics);
-  for (const auto& diagnostic : file.diagnostics) warnings.push_back(to_string(diagnostic));
-  return std::move(file.settings);
+struct ReadAdaptiveSettings {
+  policy::AdaptiveSettings settings;
+  std::vector<std::string> warnings;
+};
+
+ib::Result<ReadAdaptiveSettings> read_adaptive_settings(const std::string& path,
+                                                        PolicyFiles& files) {
+  if (path.empty()) return ReadAdaptiveSettings{};
+  const auto use = [](const std::string& text,
+                      const std::string& name) -> ib::Result<ReadAdaptiveSettings> {
+    auto file = policy::read_adaptive_file(text, name);
+    if (ib::has_errors(file.diagnostics))
+      return refused("the adaptive routing settings of " + name, text, file.diagnostics);
+    ReadAdaptiveSettings read{std::move(file.settings), {}};
+    for (const auto& diagnostic : file.diagnostics) read.warnings.push_back(to_string(diagnostic));
+    return read;
+  };
+  return files.read(kAdaptiveRoutingFile, path, use);
 }
 
 }  // namespace
 
-ib::Result<AdaptiveChoice> read_adaptive_routing(const config::Configuration& configuration) {
+ib::Result<AdaptiveChoice> read_adaptive_routing(const config::Configuration& configuration,
+                                                 PolicyFiles& files) {
   const config::Settings& s = configuration.settings;
   AdaptiveChoice out;
   if (!config::has_plugin(s.event_plugin_name, config::kAdaptivePlugin)) return out;
   const auto file = config::plugin_file(config::kAdaptivePlugin, s.event_plugin_options);
   if (!file) return tl::unexpected<ib::Error>(file.error());
-  auto settings = read_adaptive_settings(*file, out.warnings);
-  if (!settings) return tl::unexpected<ib::Error>(std::move(settings.error()));
-  settings->sls = static_cast<std::uint16_t>(s.ar_sl_mask);
-  settings->fast_recovery = s.shield_mode != 0;
-  out.settings = std::make_shared<const policy::AdaptiveSettings>(*std::move(settings));
+  auto read = read_adaptive_settings(*file, files);
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  read->settings.sls = static_cast<std::uint16_t>(s.ar_sl_mask);
+  read->settings.fast_recovery = s.shield_mode != 0;
+  out.settings = std::make_shared<const policy::AdaptiveSettings>(std::move(read->settings));
+  out.warnings = std::move(read->warnings);
   return out;
 }
 

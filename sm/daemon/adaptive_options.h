@@ -8,6 +8,7 @@
 
 #include "libdiag/base/result.h"
 #include "sm/config/configuration.h"
+#include "sm/daemon/last_good.h"
 #include "sm/policy/adaptive_settings.h"
 
 namespace sm::daemon {
@@ -19,6 +20,7 @@ struct AdaptiveChoice {
 
 /// The armgr file is read here. An error has every mistake of it, each with its line and a caret
 /// under the place.
-ib::Result<AdaptiveChoice> read_adaptive_routing(const config::Configuration& configuration);
+ib::Result<AdaptiveChoice> read_adaptive_routing(const config::Configuration& configuration,
+                                                 PolicyFiles& files);
 
 }  // namespace sm::daemon

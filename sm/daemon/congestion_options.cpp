@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/congestion_options.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "libdiag/base/text.h"
 #include "sm/config/congestion.h"
 #include "sm/config/plugins.h"
@@ -10,21 +13,29 @@
 namespace sm::daemon {
 namespace {
 
-ib::Result<policy::CongestionSettings> read_file(const std::string& name,
-                                                 std::vector<std::string>& warnings) {
-  if (name.empty()) return policy::CongestionSettings{};
-  const auto text = read_operator_file(name);
-  if (!text) return tl::unexpected<ib::Error>(text.error());
-  auto file = policy::read_congestion_file(*text, name);
-  if (ib::has_errors(file.diagnostics))
-    return refused("the congestion control settings of " + name, *text, file.diagnostics);
-  for (const auto& diagnostic : file.diagnostics) warnings.push_back(to_string(diagnostic));
-  return file.settings;
+struct ReadSettings {
+  policy::CongestionSettings settings;
+  std::vector<std::string> warnings;
+};
+
+ib::Result<ReadSettings> read_file(const std::string& path, PolicyFiles& files) {
+  if (path.empty()) return ReadSettings{};
+  const auto use = [](const std::string& text,
+                      const std::string& name) -> ib::Result<ReadSettings> {
+    const auto file = policy::read_congestion_file(text, name);
+    if (ib::has_errors(file.diagnostics))
+      return refused("the congestion control settings of " + name, text, file.diagnostics);
+    ReadSettings read{file.settings, {}};
+    for (const auto& diagnostic : file.diagnostics) read.warnings.push_back(to_string(diagnostic));
+    return read;
+  };
+  return files.read(kCongestionFile, path, use);
 }
 
 }  // namespace
 
-ib::Result<CongestionChoice> read_congestion(const config::Configuration& configuration) {
+ib::Result<CongestionChoice> read_congestion(const config::Configuration& configuration,
+                                             PolicyFiles& files) {
   const config::Settings& s = configuration.settings;
   CongestionChoice out;
   bool by_file = false;
@@ -48,9 +59,10 @@ ib::Result<CongestionChoice> read_congestion(const config::Configuration& config
         "for nothing beside event_plugin_name ccmgr");
   const auto file = config::plugin_file(config::kCongestionPlugin, s.event_plugin_options);
   if (!file) return tl::unexpected<ib::Error>(file.error());
-  auto settings = read_file(*file, out.warnings);
-  if (!settings) return tl::unexpected<ib::Error>(std::move(settings.error()));
-  out.settings = *std::move(settings);
+  auto read = read_file(*file, files);
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  out.settings = read->settings;
+  std::ranges::move(read->warnings, std::back_inserter(out.warnings));
   config::take_congestion_key(s, *out.settings);
   return out;
 }

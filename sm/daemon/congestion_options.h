@@ -9,6 +9,7 @@
 
 #include "libdiag/base/result.h"
 #include "sm/config/configuration.h"
+#include "sm/daemon/last_good.h"
 #include "sm/policy/congestion_settings.h"
 
 namespace sm::daemon {
@@ -20,6 +21,7 @@ struct CongestionChoice {
 
 /// The ccmgr file is read here. An error has every mistake of it, each with its line and a caret
 /// under the place.
-ib::Result<CongestionChoice> read_congestion(const config::Configuration& configuration);
+ib::Result<CongestionChoice> read_congestion(const config::Configuration& configuration,
+                                             PolicyFiles& files);
 
 }  // namespace sm::daemon

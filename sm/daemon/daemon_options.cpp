@@ -24,6 +24,7 @@
 #include "sm/daemon/options.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/qos_options.h"
+#include "sm/daemon/route_options.h"
 #include "sm/daemon/shared_copies.h"
 
 namespace sm::daemon {
@@ -237,9 +238,9 @@ ib::Result<void> take_partitions(const Configuration& configuration, const Setti
   return {};
 }
 
-ib::Result<void> take_routing(const Settings& s, DaemonOptions& to) {
+ib::Result<void> take_routing(const Settings& s, DaemonOptions& to, PolicyFiles& policy_files) {
   auto [choice, files] = config::routing(s);
-  auto read = ib::route::read_option_files(files, choice.engine);
+  auto read = read_route_options(files, choice.engine, policy_files);
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   auto chain = read_chain(s);
   if (!chain) return tl::unexpected<ib::Error>(std::move(chain.error()));
@@ -279,16 +280,18 @@ void find_dropped_levels(DaemonOptions& to) {
     to.warnings.push_back(to_string(level));
 }
 
-ib::Result<void> take_congestion(const Configuration& configuration, DaemonOptions& to) {
-  auto congestion = read_congestion(configuration);
+ib::Result<void> take_congestion(const Configuration& configuration, DaemonOptions& to,
+                                 PolicyFiles& files) {
+  auto congestion = read_congestion(configuration, files);
   if (!congestion) return tl::unexpected<ib::Error>(std::move(congestion.error()));
   to.congestion = std::move(congestion->settings);
   for (std::string& line : congestion->warnings) to.warnings.push_back(std::move(line));
   return {};
 }
 
-ib::Result<void> take_adaptive_routing(const Configuration& configuration, DaemonOptions& to) {
-  auto adaptive = read_adaptive_routing(configuration);
+ib::Result<void> take_adaptive_routing(const Configuration& configuration, DaemonOptions& to,
+                                       PolicyFiles& files) {
+  auto adaptive = read_adaptive_routing(configuration, files);
   if (!adaptive) return tl::unexpected<ib::Error>(std::move(adaptive.error()));
   to.core.plan.adaptive = std::move(adaptive->settings);
   for (std::string& line : adaptive->warnings) to.warnings.push_back(std::move(line));
@@ -484,7 +487,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration, Sta
   std::optional<SharedCopies> shared;
   if (o.registry.etcd && stand_ins == StandIns::OfTheStore) shared.emplace(*o.registry.etcd);
   PolicyFiles files(s.state_dir, shared ? &*shared : nullptr);
-  read.take(take_routing(s, o));
+  read.take(take_routing(s, o, files));
   read.take(read_prefix_routes(o.sa, files), o.sa.server.policy.prefix_routes);
   read.take(read_node_names(s.node_name_map_name, files), o.core.node_names);
   read.take(take_port_groups(s, o, files));
@@ -492,8 +495,8 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration, Sta
   read.take(take_qos_rules(s, o, files));
   find_dropped_levels(o);
   read.take(take_rates(s, o, files));
-  read.take(take_congestion(configuration, o));
-  read.take(take_adaptive_routing(configuration, o));
+  read.take(take_congestion(configuration, o, files));
+  read.take(take_adaptive_routing(configuration, o, files));
   o.good_files = files.take_good();
   o.file_troubles = files.take_troubles();
   if (auto whole = read.all_in_order(o.trouble()); !whole)

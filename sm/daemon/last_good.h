@@ -29,6 +29,8 @@ inline constexpr PolicyFile kQosPolicyFile{"qos", "qos-policy.conf.last"};
 inline constexpr PolicyFile kRatesFile{"qos", "enhanced-qos-policy.conf.last"};
 inline constexpr PolicyFile kPrefixRoutesFile{"sa", "prefix-routes.conf.last"};
 inline constexpr PolicyFile kNodeNamesFile{"names", "ib-node-name-map.last"};
+inline constexpr PolicyFile kCongestionFile{"congestion", "ccmgr.conf.last"};
+inline constexpr PolicyFile kAdaptiveRoutingFile{"routing", "armgr.conf.last"};
 
 /// "partitions.conf" of "partitions.conf.last".
 std::string name_of(const PolicyFile& kind);

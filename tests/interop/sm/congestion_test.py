@@ -8,7 +8,7 @@ import signal
 import sys
 import unittest
 
-from program import HOST, TREE, Sm, wait_until
+from program import HOST, TREE, Sm, end_daemon, wait_until
 
 LARGER = ("fat-tree", "--radix", "18", "--no-lids")  # 162 hosts
 
@@ -109,6 +109,19 @@ class Manager(unittest.TestCase):
             os.kill(pid, signal.SIGHUP)
             self.assertTrue(wait_until(lambda: f.query("SS", switches[0])["Threshold"] == ["0x04"]))
             self.assertTrue(wait_until(lambda: f.query("CS", hosts[0])["CCTI_Timer"] == ["150"] * 16))
+
+    def test_at_a_start_the_last_good_copy_of_a_broken_file_counts(self):
+        with Congestion(*TREE) as f:
+            opts = f.manager("threshold 9\n")
+            f.daemon("-F", opts)
+            switches, _ = f.lid_lists()
+            self.assertTrue(wait_until(lambda: f.query("SS", switches[0])["Threshold"] == ["0x09"]))
+            end_daemon(f.pid_file)
+            f.conf.write_text("threshold 77\n")
+            f.daemon("-F", opts)
+            self.assertIn(f"{f.conf}:1:11: error: expected a threshold from 0 to 15, got '77'", f.log())
+            self.assertIn(f"the last copy of {f.conf} that could be used is in force", f.log())
+            self.assertEqual(f.query("SS", switches[0])["Threshold"], ["0x09"])
 
     def test_a_key_keeps_ibccconfig_out(self):
         with Congestion(*TREE) as f:

@@ -26,21 +26,30 @@ TEST_F(OptionsFile, ALastGoodCopyStandsInForEachBrokenPolicyFileAtAStart) {
   const std::string rates = write("r", "BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 1:slow\n");
   const std::string routes = write("routes", "* *\n1 2");
   const std::string names = write("names", "0x1 \"one\"\n");
+  const std::string roots = write("roots", "0x5\n");
+  const std::string congestion = write("cc", "threshold 9\n");
+  const std::string adaptive = write("ar", "AR_MODE: free;\n");
   const std::string conf =
-      write("conf", ("qos TRUE\nenhanced_qos_policy_file " + rates + "\n").c_str());
+      write("conf", ("qos TRUE\nenhanced_qos_policy_file " + rates + "\nroot_guid_file " + roots +
+                     "\nevent_plugin_name ccmgr armgr\nevent_plugin_options "
+                     "ccmgr --conf_file " +
+                     congestion + " armgr --conf_file " + adaptive + "\n")
+                        .c_str());
   const auto start = [&] {
     return read({"-F", conf.c_str(), "-P", partitions.c_str(), "-Y", qos.c_str(),
                  "--prefix_routes_file", routes.c_str(), "--node_name_map", names.c_str()});
   };
   const auto first = std::get<DaemonOptions>(start());
-  EXPECT_EQ(first.good_files.size(), 5U);
+  EXPECT_EQ(first.good_files.size(), 8U);
   EXPECT_EQ(first.trouble(), "");
   keep(first);
-  for (const char* name : {"p", "q", "r", "routes", "names"}) write(name, "]\n");
+  for (const char* name : {"p", "q", "r", "routes", "names", "roots", "ar"}) write(name, "]\n");
+  write("cc", "threshold 77\n");
   const auto second = std::get<DaemonOptions>(start());
-  EXPECT_EQ(second.file_troubles.size(), 5U);
+  EXPECT_EQ(second.file_troubles.size(), 8U);
   EXPECT_TRUE(second.good_files.empty());
-  for (const std::string& file : {partitions, qos, rates, routes, names})
+  for (const std::string& file :
+       {partitions, qos, rates, routes, names, roots, congestion, adaptive})
     EXPECT_NE(second.trouble().find("the last copy of " + file + " that could be used is in force"),
               std::string::npos)
         << file << '\n'
@@ -51,6 +60,10 @@ TEST_F(OptionsFile, ALastGoodCopyStandsInForEachBrokenPolicyFileAtAStart) {
   EXPECT_NE(second.core.plan.rates, nullptr);
   EXPECT_EQ(second.sa.server.policy.prefix_routes.size(), 2U);
   EXPECT_EQ(second.core.node_names->find(ib::Guid{1}), "one");
+  EXPECT_EQ(second.core.plan.choice.engine.roots.entries.size(), 1U);
+  EXPECT_EQ(second.congestion, first.congestion);
+  EXPECT_NE(second.congestion, policy::CongestionSettings{});
+  EXPECT_EQ(*second.core.plan.adaptive, *first.core.plan.adaptive);
   // All of it, until it is mended, is refused by a reload.
   EXPECT_FALSE(second.read_again());
 }

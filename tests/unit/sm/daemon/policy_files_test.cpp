@@ -54,7 +54,7 @@ TEST_F(OptionsFile, AByteOrderMarkIsPassedOver) {
   const auto options = std::get<DaemonOptions>(
       read({"-F", conf.c_str(), "-P", partitions.c_str(), "-Y", qos.c_str(), "--prefix_routes_file",
             routes.c_str(), "--node_name_map", names.c_str()}));
-  EXPECT_EQ(options.good_files.size(), 5U);
+  EXPECT_EQ(options.good_files.size(), 6U);
   EXPECT_EQ(options.core.plan.choice.engine.roots.entries.size(), 1U);
 }
 
