@@ -16,7 +16,7 @@ namespace {
 using fabric::SwitchIndex;
 
 constexpr std::string_view kSeparator =
-    "#------------------------------------------------------------------------------\n";
+    "#--------------------------------------------------------\n";
 
 /// `Switch 0x..., base LID 5, "name"`: what every section begins with. A switch is known by the
 /// GUID of its port 0, which is its own unless the file says otherwise.

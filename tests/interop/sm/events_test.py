@@ -6,11 +6,12 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
 from program import BIN, HOST, IBSM, Sm, TREE  # noqa: E402
-from fabric import end_daemon, wait_until  # noqa: E402
+from fabric import end_daemon, generate, wait_until  # noqa: E402
 
 
 class Changes(unittest.TestCase):
@@ -41,6 +42,26 @@ class Changes(unittest.TestCase):
             self.assertGreater(made["load_before"], 0)
             self.assertGreaterEqual(made["load_after"], made["load_before"])
             self.assertNotIn("node.left", [e["event"] for e in self.events(f)])
+
+    def test_a_fabric_that_comes_up_with_slow_links_names_each(self):
+        """Five cables of 40 Gb/s between ports of 100."""
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(generate(pathlib.Path(directory) / "t.topo", *TREE))
+            here, lines = "", []
+            for line in topology.read_text(encoding="utf-8").splitlines():
+                here = line.split('"')[3] if line.startswith(("Switch", "Ca")) else here
+                is_slow = line.startswith("[5]") and here in {f"leaf-00{n}" for n in range(1, 6)} or \
+                    here == "spine-001" and line[:3] in {f"[{n}]" for n in range(1, 6)}
+                lines.append(line.replace("4xEDR", "4xQDR") if is_slow else line)
+            topology.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            with Sm(topology=topology) as f:
+                up = f.ibsm("-o", "--event_file", f.directory / "events")
+                self.assertRegex(up.stdout, r"^SUBNET UP .* degraded=5\n")
+                slow = [e for e in self.events(f) if e["event"] == "link.degraded"]
+                self.assertEqual({(e["a"]["name"], e["b"]["name"], e["b"]["port"]) for e in slow},
+                                 {(f"leaf-00{n}", "spine-001", n) for n in range(1, 6)})
+                self.assertIn('W event: link below what both ends can do: "leaf-003" port 5 - "spine-001" port 3, 4x QDR\n',
+                              (f.directory / "log").read_text())
 
     def test_a_node_that_gets_another_name(self):
         with Sm(*TREE) as f:
