@@ -13,6 +13,7 @@
 #include "libdiag/route/deadlock/layer.h"
 #include "libdiag/route/deadlock/multicast_tree.h"
 #include "libdiag/route/deadlock/pair_mender.h"
+#include "libdiag/route/deadlock/part_layers.h"
 
 namespace ib::route {
 namespace {
@@ -32,12 +33,14 @@ constexpr std::size_t kRounds = 3;  // how often each layer is emptied to make r
 // So few left over are worth all rounds, even where some of them are in vain.
 constexpr std::size_t kWorthAllRounds = 8;
 constexpr std::size_t kFewForTree = 100;  // one in so many pairs may move for it
+constexpr std::size_t kFewToMove = 100;   // and for ways that were kept
 constexpr std::size_t kTrees = 64;        // of multicast, from different roots
 
 class Assigner {
  public:
   Assigner(const Request& request, const Targets& targets, Ways& ways, const LayerRules& rules)
-      : graph_(*request.graph),
+      : request_(request),
+        graph_(*request.graph),
         targets_(targets),
         rules_(rules),
         previous_(request.previous_sls),
@@ -63,6 +66,9 @@ class Assigner {
       kept = previous_ != nullptr && keep_sls(result);
     } else if (previous_ != nullptr && keep_layers(result)) {
       kept = true;
+    } else if (rules_.as_before && previous_ != nullptr) {
+      result.needed = rules_.layers_max + 1;
+      return result;
     } else {
       // One layer holds all pairs or does not do; how many it would take is counted where that is
       // cheap.
@@ -74,11 +80,15 @@ class Assigner {
       }
       if (layers_.size() > 1) level_out();
     }
-    result.needed = static_cast<unsigned>(layers_.size());
     result.pairs_led_round = led_round_;
     result.longer_ways = relieves();
-    result.used = std::max(result.used, result.needed);
     if (!kept || !pairs_) result.multicast_fits = claim_tree(result.multicast);
+    if (pairs_)
+      result.ways_parted =
+          part_ways_in_layers(request_, targets_, ways_,
+                              {walker_, *pairs_, layers_, layer_of_, rules_.layers_max, kept});
+    result.needed = static_cast<unsigned>(layers_.size());
+    result.used = std::max(result.used, result.needed);
     write_layers(result);
     if (!others_fit) place_other_switches(result, kept);
     if (rules_.use_all && !kept) deal_over_all(result);
@@ -369,6 +379,8 @@ class Assigner {
   bool keep_layers(Layers& result) {
     pairs_.emplace(walker_);
     Filling kept = fill_as_before({});
+    if (rules_.as_before && (!kept.left.empty() || kept.moved * kFewToMove > pairs_->size()))
+      return false;
     mend(kept);
     squeeze_if_it_helps(kept);
     if (kept.given_up || !kept.left.empty()) return false;
@@ -565,6 +577,7 @@ class Assigner {
     return multicast_tree(graph_, turns_, tree_roots(graph_, targets_), 0, rule);
   }
 
+  const Request& request_;
   const fabric::CompactGraph& graph_;
   const Targets& targets_;
   const LayerRules& rules_;

@@ -18,6 +18,7 @@ struct LayerRules {
   bool hasty{false};            // other ways are tried next: what takes long is left alone
   bool longer_ways{false};      // ways are not the shortest, and may be longer for less load
   unsigned free_dimensions{0};  // WayOptions
+  bool as_before{false};        // it fails where not nearly all pairs keep the SLs that they had
 };
 
 struct Layers {
@@ -25,6 +26,7 @@ struct Layers {
   unsigned used{1};               // 0 .. used - 1 have pairs
   tables::PathSls sls;            // the layer of each pair of switches, as an SL from 0
   bool longer_ways{false};        // not all are the shortest
+  std::size_t ways_parted{};      // of LIDs of a port; with others of it they shared a link
   std::size_t pairs_led_round{};  // got other ways, since by their own they fit no layer
   std::size_t switch_pairs_left_out{};  // pairs with a switch that has no CA, for which layers_max
                                         // do not do: in layer 0, though they close a cycle there

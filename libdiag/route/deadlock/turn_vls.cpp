@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "libdiag/route/deadlock/layer.h"
+#include "libdiag/route/deadlock/part_ways.h"
 
 namespace ib::route {
 namespace {
@@ -241,12 +242,14 @@ class Attempt {
   }
   /// The first SL under which the pair fits; nullopt when there is none.
   std::optional<unsigned> place(const Pair& pair) {
-    for (unsigned sl = 0; sl < kSlsMax && graph_.work() < kWorkMax; ++sl) {
+    for (unsigned sl = 0; sl < kSlsMax && !spent(); ++sl) {
       if (sl == vl_.size()) vl_.emplace_back(channels_.size() * ranks_, kNone);
       if (place(pair, sl)) return sl;
     }
     return std::nullopt;
   }
+
+  bool spent() const { return graph_.work() >= kWorkMax; }
 
   /// The VL in which packets of an SL enter the first link.
   unsigned entry(unsigned sl) const { return sl % vls_; }
@@ -366,6 +369,8 @@ struct Placement {
             const std::vector<Pair>& pairs, unsigned data_vls, const FormerVls& former)
       : attempt(graph, channels, data_vls, former.sl_to_vl),
         sls(graph.switch_count(), Sl{0}),
+        placed(graph.switch_count(), Sl{0}),
+        former_sls(former.sls),
         vls(data_vls) {
     std::vector<const Pair*> others;
     for (const Pair& pair : pairs) others.push_back(&pair);
@@ -396,19 +401,51 @@ struct Placement {
   }
   void take(const Pair& pair, unsigned sl) {
     sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(sl)});
+    placed.set(pair.a, pair.b, Sl{1});
     sl_count = std::max(sl_count, sl + 1);
   }
   TurnVls result(const fabric::CompactGraph& graph, const Channels& channels) const {
     return {tables_of(graph, channels, attempt, sl_count == 1 ? tables::PathSls() : sls, sl_count),
-            vls, left_out};
+            vls, left_out, ways_parted};
+  }
+
+  void part(const Channels& channels, const PartByTurns& by) {
+    ways_parted = part_ways(by.request, by.targets, by.ways,
+                            [&](SwitchIndex from, SwitchIndex to, std::size_t tree) {
+                              return admit(channels, by, from, to, tree);
+                            });
+  }
+
+  /// Under the SL that the pair has, so that it can fall back to its former way on an event.
+  bool admit(const Channels& channels, const PartByTurns& by, SwitchIndex from, SwitchIndex to,
+             std::size_t tree) {
+    if (attempt.spent()) return false;
+    Pair pair{from, to, true, true, {{}}, 0};
+    const auto exits = by.ways.tree(tree);
+    for (SwitchIndex s = from; s != to; s = channels.to(pair.paths.front().back()))
+      pair.paths.front().push_back(channels.of_arc(by.request.graph->arc_index(s, exits[s])));
+    if (pair.paths.front().size() > kLongestPath) return false;
+    if (placed.at(from, to).value != 0)
+      return attempt.place(pair, sls.at(from, to), Attempt::Turning::Freely);
+    if (former_sls == nullptr) {
+      const auto sl = attempt.place(pair);
+      if (sl) take(pair, *sl);
+      return sl.has_value();
+    }
+    const Sl sl = former_sls->at(from, to);
+    const bool fits = sl.value < kSlsMax && attempt.place(pair, sl, Attempt::Turning::Freely);
+    if (fits) take(pair, sl.value);
+    return fits;
   }
 
   bool holds_all() const { return !stuck && left_out == 0; }
 
   Attempt attempt;
   tables::PathSls sls;
+  tables::PathSls placed;             // not 0: the pair has a path that waits for something
+  const tables::PathSls* former_sls;  // under which pairs stay; null: there are none
   unsigned vls, sl_count{1};
-  std::size_t left_out{0};
+  std::size_t left_out{0}, ways_parted{0};
   std::optional<SwitchIndex> stuck;  // a path from here found no VL
 };
 
@@ -416,9 +453,13 @@ struct Placement {
 
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
                                         const tables::LinearTables& lfts, unsigned vls_max,
-                                        const FormerVls& former) {
+                                        const FormerVls& former, const PartByTurns* part) {
   const Channels channels(graph);
   const TableWalker walker(graph, channels, lfts);
+  const auto result_of = [&](Placement& placement) {
+    if (part != nullptr) placement.part(channels, *part);
+    return placement.result(graph, channels);
+  };
   const auto of_hosts = dependencies_of(graph, channels, walker, Ends::Hosts);
   if (of_hosts.cycle().empty()) {
     if (dependencies_of(graph, channels, walker, Ends::All).cycle().empty()) return TurnVls{};
@@ -431,16 +472,16 @@ std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
   if (former.sl_to_vl != nullptr)
     for (unsigned vls = std::max(2U, vls_of(*former.sl_to_vl)); vls <= vls_max; ++vls)
       if (Placement placement(graph, channels, pairs, vls, former); placement.holds_all())
-        return placement.result(graph, channels);
+        return result_of(placement);
   // Where all VLs there are do not do, fewer need not be tried: such fabrics are the slow ones.
   const FormerVls sls_alone{former.sls, nullptr, nullptr};
-  const Placement widest(graph, channels, pairs, vls_max, sls_alone);
+  Placement widest(graph, channels, pairs, vls_max, sls_alone);
   if (widest.stuck) return NoVl{*widest.stuck, false};
   for (unsigned vls = 2; vls < vls_max; ++vls)
     if (Placement placement(graph, channels, pairs, vls, sls_alone);
         !placement.stuck && placement.left_out <= widest.left_out)
-      return placement.result(graph, channels);
-  return widest.result(graph, channels);
+      return result_of(placement);
+  return result_of(widest);
 }
 
 }  // namespace ib::route

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libdiag/route/shape/channels.h"
+#include "libdiag/route/ways/ways.h"
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/virtual_lanes.h"
 
@@ -18,7 +19,8 @@ namespace ib::route {
 struct TurnVls {
   tables::VirtualLanes virtual_lanes;
   unsigned vls{1};
-  std::size_t left_out{0};  // pairs with a switch that has no CA, for which no SL was found
+  std::size_t left_out{0};     // pairs with a switch that has no CA, for which no SL was found
+  std::size_t ways_parted{0};  // that changed in PartByTurns::ways
 };
 
 /// Why there are none.
@@ -34,6 +36,14 @@ struct FormerVls {
   const tables::LinearTables* lfts{};
 };
 
+/// Ways of the LIDs of a port that share links change where VLs allow (part_ways.h). `ways`: those
+/// that the tables follow.
+struct PartByTurns {
+  const Request& request;
+  const Targets& targets;
+  Ways& ways;
+};
+
 /// VLs for the paths that `lfts` gives to all pairs of CAs and routers. Pairs of switches are
 /// taken in the order of their longest path, longest first, those before all others that keep the
 /// SL they had; the others take the first under which both directions fit. Under an SL a turn has
@@ -41,8 +51,10 @@ struct FormerVls {
 /// have none, each with an SL under which it fits, as far as there is one; where hosts need one VL
 /// only, each on the first VL that takes it. Preconditions: the tables do not loop; LIDs of a
 /// switch with CAs follow those of a CA; 1 <= vls_max <= 15.
+/// Null: ways stay as they are.
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
                                         const tables::LinearTables& lfts, unsigned vls_max,
-                                        const FormerVls& former = {});
+                                        const FormerVls& former = {},
+                                        const PartByTurns* part = nullptr);
 
 }  // namespace ib::route

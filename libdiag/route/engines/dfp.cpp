@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
 
+#include "libdiag/route/deadlock/part_ways.h"
 #include "libdiag/route/deadlock/turn_vls.h"
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/engines/layered.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/tables/names.h"
 
@@ -81,14 +86,60 @@ void follow_cas(const fabric::CompactGraph& graph, tables::LinearTables& lfts) {
   }
 }
 
+/// Entries for LIDs of hosts by the exits of ways.
+void follow_ways(const fabric::CompactGraph& graph, const Targets& targets, const Ways& ways,
+                 tables::LinearTables& lfts) {
+  for (std::size_t c = 0; c < targets.columns().size(); ++c) {
+    const auto exits = ways.tree(ways.of_column[c]);
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      if (exits[s] != kNoExit)
+        lfts.set(s, targets.columns()[c].lid, graph.arcs(s)[exits[s]].out_port);
+  }
+}
+
+using Found = std::variant<TurnVls, NoVl>;
+
+/// VLs for tables, and where LIDs of a port share links as far as VLs allow other ways: `ways` are
+/// those of the tables. Without such LIDs null.
+Found find_vls(const Request& request, const Targets& targets, tables::LinearTables& lfts,
+               Ways* ways) {
+  const auto& graph = *request.graph;
+  std::optional<PartByTurns> part;
+  if (ways != nullptr) part.emplace(PartByTurns{request, targets, *ways});
+  Found found = vls_by_turn(graph, lfts, request.vls,
+                            {request.previous_sls, request.previous_sl_to_vl, request.previous},
+                            part ? &*part : nullptr);
+  if (const auto* vls = std::get_if<TurnVls>(&found); vls != nullptr && vls->ways_parted != 0) {
+    follow_ways(graph, targets, *ways, lfts);
+    follow_cas(graph, lfts);
+  }
+  return found;
+}
+
+/// Ways that were parted before are tried first.
+Found find_vls(const Request& request, const Targets& targets, tables::LinearTables& lfts) {
+  if (targets.lids_of_a_port() < 2) return find_vls(request, targets, lfts, nullptr);
+  Ways ways = ways_along(*request.graph, targets, lfts);
+  if (Ways kept = ways; keep_parted_ways(request, targets, kept)) {
+    auto tables = lfts;
+    follow_ways(*request.graph, targets, kept, tables);
+    follow_cas(*request.graph, tables);
+    Found found = find_vls(request, targets, tables, &kept);
+    if (std::holds_alternative<TurnVls>(found)) {
+      lfts = std::move(tables);
+      return found;
+    }
+  }
+  return find_vls(request, targets, lfts, &ways);
+}
+
 Result<Routes> on_vls(const Request& request) {
   auto routes = minhop(request);
   if (!routes) return routes;
   if (request.options.honour_previous && request.previous != nullptr)
     routes = Rerouter::relieved(request, minhop_candidates(request).value(), *std::move(routes));
   follow_cas(*request.graph, routes->lfts);
-  auto found = vls_by_turn(*request.graph, routes->lfts, request.vls,
-                           {request.previous_sls, request.previous_sl_to_vl, request.previous});
+  Found found = find_vls(request, Targets(request), routes->lfts);
   if (const auto* none = std::get_if<NoVl>(&found))
     return fail(ErrorKind::NotFound,
                 none->too_long
@@ -103,6 +154,7 @@ Result<Routes> on_vls(const Request& request) {
   routes->virtual_lanes = std::move(on_turns.virtual_lanes);
   routes->vls_used = static_cast<std::uint8_t>(on_turns.vls);
   routes->promises_deadlock_freedom = true;
+  if (on_turns.ways_parted != 0) routes->notes.push_back(parted_note("dfp", on_turns.ways_parted));
   if (on_turns.left_out != 0)
     routes->notes.push_back(
         fmt::format("dfp: {} pairs of switches of which one has no CA fit no SL and use the first",

@@ -19,10 +19,8 @@ Result<Routes> dfsssp(const Request& asked) {
   unsigned needed = ~0U;
   fabric::SwitchIndex crossing = fabric::kNoSwitch;
   for (const Attempt& attempt : attempts) {
-    Ways ways = find_ways(request, targets, attempt.ways);
-    const Layers layers = assign_layers(request, targets, ways,
-                                        {request.vls, true, attempt.ways.grid, 0, attempt.hasty,
-                                         attempt.ways.round_damage, attempt.ways.free_dimensions});
+    const auto [ways, layers] =
+        layered_ways(request, targets, attempt, {.layers_max = request.vls, .use_all = true});
     if (layers.needed <= request.vls)
       return layered_routes("dfsssp", request, targets, ways, layers, 0);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

@@ -18,11 +18,8 @@ Result<Routes> lash(const Request& request) {
   unsigned needed = ~0U;
   fabric::SwitchIndex crossing = fabric::kNoSwitch;
   for (const Attempt& attempt : attempts) {
-    Ways ways = find_ways(request, targets, attempt.ways);
-    const Layers layers =
-        assign_layers(request, targets, ways,
-                      {request.vls - start, false, attempt.ways.grid, start, attempt.hasty,
-                       attempt.ways.round_damage, attempt.ways.free_dimensions});
+    const auto [ways, layers] = layered_ways(
+        request, targets, attempt, {.layers_max = request.vls - start, .first_sl = start});
     if (layers.needed <= request.vls - start)
       return layered_routes("lash", request, targets, ways, layers, start);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "libdiag/route/deadlock/part_ways.h"
 #include "libdiag/route/shape/grid_order.h"
 #include "libdiag/route/shape/grid_rows.h"
 #include "libdiag/tables/names.h"
@@ -45,6 +48,24 @@ GridAttempts::GridAttempts(const fabric::CompactGraph& graph, const Targets& tar
   all_.push_back({{Grain::Leaf, &*turned_, true}, false});
 }
 
+LayeredWays layered_ways(const Request& request, const Targets& targets, const Attempt& attempt,
+                         LayerRules rules) {
+  rules.grid = attempt.ways.grid;
+  rules.hasty = attempt.hasty;
+  rules.longer_ways = attempt.ways.round_damage;
+  rules.free_dimensions = attempt.ways.free_dimensions;
+  Ways ways = find_ways(request, targets, attempt.ways);
+  if (LayeredWays kept{ways, {}}; keep_parted_ways(request, targets, kept.ways)) {
+    rules.as_before = true;
+    kept.layers = assign_layers(request, targets, kept.ways, rules);
+    rules.as_before = false;
+    if (kept.layers.needed <= rules.layers_max) return kept;
+  }
+  LayeredWays found{std::move(ways), {}};
+  found.layers = assign_layers(request, targets, found.ways, rules);
+  return found;
+}
+
 Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,
                       const Ways& ways, const Layers& layers, unsigned first_vl) {
   Routes result;
@@ -72,11 +93,20 @@ Routes layered_routes(std::string_view engine, const Request& request, const Tar
     result.notes.push_back(fmt::format(
         "{}: not all ways are the shortest; by those some pairs of switches would fit none of {}",
         engine, tables::counted(request.vls, "VL", "VLs")));
+  if (layers.ways_parted > 0) result.notes.push_back(parted_note(engine, layers.ways_parted));
   if (layers.switch_pairs_left_out > 0)
     result.notes.push_back(fmt::format(
         "{}: {} pairs of switches of which one has no CA fit no layer and use the first", engine,
         layers.switch_pairs_left_out));
   return result;
+}
+
+std::string parted_note(std::string_view engine, std::size_t ways) {
+  return fmt::format(
+      "{}: {} of LIDs that would share links with others of their port lead elsewhere, some of "
+      "them "
+      "up to two hops farther",
+      engine, tables::counted(ways, "way", "ways"));
 }
 
 tl::unexpected<Error> too_few_vls(std::string_view engine, const Request& request, unsigned needed,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,9 +38,20 @@ class GridAttempts {
   std::vector<Attempt> all_;
 };
 
+struct LayeredWays {
+  Ways ways;
+  Layers layers;
+};
+/// Where LIDs of a port had ways apart, these are tried first.
+LayeredWays layered_ways(const Request& request, const Targets& targets, const Attempt& attempt,
+                         LayerRules rules);
+
 /// Layer i becomes SL and VL first_vl + i.
 Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,
                       const Ways& ways, const Layers& layers, unsigned first_vl);
+
+/// What an operator should know where ways were parted (deadlock/part_ways.h).
+std::string parted_note(std::string_view engine, std::size_t ways);
 
 /// `needed` layers, of which the first would be first_vl.
 tl::unexpected<Error> too_few_vls(std::string_view engine, const Request& request, unsigned needed,

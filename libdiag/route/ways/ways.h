@@ -3,6 +3,7 @@
 // switch that chooses. What sssp, dfsssp and lash have in common.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "libdiag/route/engine.h"
@@ -32,6 +33,14 @@ class Ways {
   std::vector<std::size_t> first;
   /// The tree of each of targets.columns().
   std::vector<std::uint32_t> of_column;
+  /// Of previous tables (deadlock/part_ways.h): ways that stay, by tree, then switch, and the
+  /// greatest load that there was without them.
+  struct Kept {
+    std::vector<bool> ways;
+    double load_max{};
+    std::size_t parted{};  // ways of hosts that are not the shortest
+  };
+  std::optional<Kept> kept;
   /// So many LIDs of an end port go different ways as far as that can be, then they repeat.
   std::size_t orders{1};
 

@@ -190,7 +190,9 @@ TEST_P(LmcInGrids, FurtherLidsTakeTheDimensionsInAnotherOrder) {
       const auto verdict = verdict_of(GetParam(), f, lmc, paths);
       EXPECT_TRUE(verdict.must_ok());
       EXPECT_EQ(verdict.credit_loop_channels, 0U);
-      EXPECT_LE(static_cast<double>(verdict.load_max), 1.02 * static_cast<double>(load << lmc));
+      // What they share no link for otherwise costs a tenth at most (part_ways_test).
+      EXPECT_LE(static_cast<double>(verdict.load_max),
+                1.02 * 1.1 * static_cast<double>(load << lmc));
       EXPECT_GT(paths.could_be, 1.5);
       EXPECT_GE(paths.are - 1, share * (paths.could_be - 1) - 1e-9);
     }
