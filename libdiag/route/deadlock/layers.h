@@ -30,6 +30,7 @@ struct Layers {
   std::size_t pairs_led_round{};  // got other ways, since by their own they fit no layer
   std::size_t switch_pairs_left_out{};  // pairs with a switch that has no CA, for which layers_max
                                         // do not do: in layer 0, though they close a cycle there
+  std::size_t pairs_too_many{};         // failed before any was placed: it would take too long
   fabric::SwitchIndex crossing{fabric::kNoSwitch};  // failed: a switch on a cycle that is left
   MulticastRule multicast;     // a spanning tree, free of cycles on an SL where nothing else flows
   bool multicast_fits{false};  // and beside what flows on its SL

@@ -23,6 +23,9 @@ constexpr std::size_t kFewest = 16, kFew = 20;
 // Work before it is given up: channels looked at, and so many for each pair tried in a layer.
 constexpr std::uint64_t kStepsMax = 20'000'000, kStepsPerTry = 8;
 constexpr std::size_t kMostToLead = 64;  // pairs of hosts: with more it is given up
+// Pairs of hosts that no class holds, times channels: with more, placing them one by one runs out
+// of work (of trees with up to 47 million all found layers, of those beyond 58 million none).
+constexpr std::uint64_t kMostToPlace = 52'000'000;
 constexpr std::size_t kTrees = 64;       // of multicast, from different roots
 
 constexpr unsigned kRounds = 3;  // in which pairs that fit no layer get other ways
@@ -72,6 +75,7 @@ class ByShape {
 
   Layers run() {
     find_shapes();
+    if (Layers result = too_many_pairs(); result.pairs_too_many != 0) return result;
     lead_switches();
     for (unsigned round = 0;; ++round) {
       std::optional<Layers> layers;
@@ -198,6 +202,23 @@ class ByShape {
     for (std::uint8_t i = 0; i < kHolds.size(); ++i)
       if ((all & ~kHolds[i]) == 0) return i;
     return kNoLayer;
+  }
+
+  /// Without any where those can be placed that no class holds. What has a layer of its own from
+  /// before counts for nothing.
+  Layers too_many_pairs() const {
+    Layers result;
+    for_each_pair([&](SwitchIndex a, SwitchIndex b, bool hosts) {
+      if (!hosts || shape_class(a, b) != kNoLayer) return;
+      const std::uint8_t former = previous_ != nullptr ? former_layer(a, b) : kNoLayer;
+      if (former != kNoLayer && former != 0) return;
+      ++result.pairs_too_many;
+      result.crossing = a;
+    });
+    result.needed = layers_max_ + 1;
+    if (result.pairs_too_many * std::uint64_t{channels_.size()} <= kMostToPlace)
+      result.pairs_too_many = 0;
+    return result;
   }
 
   /// Pairs that no class holds and of which one has no host by ways of the first layer: there least

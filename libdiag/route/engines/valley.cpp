@@ -76,6 +76,12 @@ Result<Routes> valley(const Request& asked) {
   for (const Valleys valleys : {Valleys::All, Valleys::Few}) {
     Found now{ways_along(graph, targets, spread_over(request, targets, orders, valleys)), {}};
     now.layers = layers_by_shape(request, targets, now.ways, orders);
+    if (now.layers.pairs_too_many != 0)
+      return fail(ErrorKind::NotFound,
+                  fmt::format("{} pairs of switches, {} one of them, would need VLs one by one: "
+                              "links are missing, and the fabric is too large for that",
+                              now.layers.pairs_too_many,
+                              tables::switch_name(*request.fabric, graph, now.layers.crossing)));
     const bool whole = now.fits(request.vls) && now.is_whole();
     if (whole || !found || !found->fits(request.vls)) found = std::move(now);
     if (whole) break;

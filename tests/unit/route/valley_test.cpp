@@ -301,6 +301,21 @@ TEST(Valley, OneVlAndTreesWithoutHostsAboveAreRefused) {
 }
 
 /// Up*/down* takes all of those paths over one leaf, and further than they need go.
+TEST(Valley, LargeDamagedTreesAreRefusedAtOnce) {
+  fabric::FatTree kind;
+  kind.radix = 32;
+  kind.levels = 3;
+  kind.middle_hosts = 1;
+  fabric::GenerateCommon common;
+  common.missing_links_percent = 2;
+  const ValleyCase c(fabric::generate(kind, common).value());
+  const auto refused = valley(c.request());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(
+      refused.error().message,
+      ContainsRegex("^[0-9]+ pairs of switches, '[^']*' .0x.* one of them, would need VLs"));
+}
+
 TEST(Valley, IsTheDefaultWhereItLoadsLinksLess) {
   const ValleyCase c(tree_with_hosts_above({12, 6, 6, 6, 6, 2}));
   const Choice best = choose_routes(c.fabric, c.graph, {}, {});
