@@ -87,6 +87,7 @@ class LayerDoor {
 
 std::size_t part_ways_in_layers(const Request& request, const Targets& targets, Ways& ways,
                                 FilledLayers filled) {
+  if (targets.lids_of_a_port() < 2) return 0;
   LayerDoor door(filled);
   return part_ways(request, targets, ways, [&](SwitchIndex from, SwitchIndex to, std::size_t) {
     return door.admit(from, to);
