@@ -203,6 +203,7 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
     if (*order == Mastership::Order::Sweep) want_sweep(now, Reason::Election);
   }
   take_logs(mastership);
+  if (mastership.take_relieved()) effects.relieved = true;
   if (mastership.take_news()) effects.sm_status = mastership.status();
   if (mastership.take_others_changed() && snapshot) publish_device_state();
   if (state == State::Deciding && mastership.is_decided()) on_decided(now);
@@ -210,6 +211,9 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
 
 bool SubnetManager::Impl::is_first_sweep_outdated(Instant now) const {
   if (desired || swept_anew || options.mastership.ignore_others) return false;
+  // Who hands over sets nothing from then on.
+  const bool is_of_our_term = mastership.predecessor() && began >= mastership.status().since;
+  if (is_of_our_term && !slept_sweeping) return false;
   return slept_sweeping || (now - began >= kSweepOld && !mastership.others().all().empty());
 }
 
@@ -229,7 +233,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
   } else if (to_manage && options.shares_store && recall_wanted) {
     go(Event::ToBeRecalled);
     found = std::move(decided);
-    effects.recall = true;
+    recall(mastership.predecessor() ? Recall::Read : Recall::Take);
   } else if (to_manage) {
     go(Event::ToBeManaged);
     begin_plan(now, std::move(decided));
@@ -259,14 +263,29 @@ bool SubnetManager::Impl::refuses_store(const Observed& swept) {
 
 void SubnetManager::Impl::on_recalled(Instant now, const std::optional<store::Contents>& contents) {
   if (state != State::Recalling) return;
-  recall_wanted = false;
-  if (contents)
-    inputs.recall(*contents);
-  else
-    inputs.sa_state_lost = true;
-  go(Event::Recalled);
-  begin_plan(now, std::exchange(found, nullptr));
+  if (contents) inputs.recall(*contents);
+  if (recalls == Recall::Read) {
+    if (!contents || registrations_lost || !can_bridge(*found)) return recall(Recall::Take);
+    tells_first = true;
+  } else {
+    recall_wanted = false;
+    if (!contents) inputs.sa_state_lost = true;
+  }
+  if (told_first) {
+    for (const ib::Guid guid : *told_first) inputs.reregister_pending.erase(guid);
+    go(Event::RecalledToRead);
+    begin_apply();
+    submit(now);
+  } else {
+    go(Event::Recalled);
+    begin_plan(now, std::exchange(found, nullptr));
+  }
   run(now);
+}
+
+void SubnetManager::Impl::recall(Recall how) {
+  recalls = how;
+  effects.recall = how;
 }
 
 void SubnetManager::Impl::on_other_master(const std::string& where) {
@@ -329,7 +348,9 @@ void SubnetManager::Impl::stand_down(Instant now) {
   round = inconsistent_sweeps = 0;
   taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = is_stopgap = balancing =
       false;
-  effects.recall = false;
+  tells_first = false;
+  told_first.reset();
+  effects.recall.reset();
   recall_wanted = true;
   watching = swept_anew = false;
   watch_at = now;
@@ -352,7 +373,7 @@ void SubnetManager::Impl::begin_apply() {
   o.after_sweep = state == State::Applying;
   o.only_read = state == State::Reading;
   o.rehearse = options.rehearse;
-  o.read_lfts = looks_for_routes;
+  o.read_lfts = looks_for_routes && !tells_first;
   o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
   o.rewrite = state == State::Applying && std::exchange(rewriting, false);
   lfts_read = o.read_lfts;
@@ -365,7 +386,8 @@ void SubnetManager::Impl::begin_apply() {
   published_before_active = state != State::Applying;
   if (is_stopgap && may_answer_by_stopgap()) {
     publish_stopgap();
-    o.tell_hosts = true;
+    o.tell_hosts = !told_first;
+    if (told_first) mastership.acknowledge();
   }
   unshare();
   applying = std::make_unique<apply::Apply>(state == State::Reading ? with_readings() : desired,
@@ -391,8 +413,13 @@ void SubnetManager::Impl::end_apply(Instant now) {
   if (is_stopgap) note_who_heard();
   applying.reset();
   m_keys.learn(*seen);
+  if (std::exchange(tells_first, false)) {
+    go(Event::ReadToRecall);
+    return recall(Recall::Take);
+  }
   const bool looked = std::exchange(looks_for_routes, false);
   if (looked) {
+    told_first.reset();
     auto routes_found = found_routes();
     if (routes_found) found_at_start = routes_found;
     if (std::exchange(is_stopgap, false) || (routes_found && !are_held(*routes_found, *desired))) {

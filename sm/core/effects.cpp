@@ -9,8 +9,8 @@ namespace sm::core {
 
 bool Effects::empty() const {
   return !foreign_store && commit.empty() && device_state == nullptr && snapshot == nullptr &&
-         stopgap == nullptr && log.empty() && notices.empty() && send.empty() && !sm_status &&
-         !recall && !watched && !plan && reports.empty();
+         stopgap == nullptr && log.empty() && notices.empty() && send.empty() && !relieved &&
+         !sm_status && !recall && !watched && !plan && reports.empty();
 }
 
 void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
@@ -19,14 +19,15 @@ void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
     for (store::Batch& batch : todo.commit) carrier.commit(std::move(batch));
     if (todo.device_state) carrier.publish(todo.device_state);
     if (todo.snapshot) carrier.publish(todo.snapshot);
-    if (todo.stopgap) carrier.publish_stopgap(todo.stopgap);
+    if (todo.stopgap) carrier.publish_stopgap(todo.stopgap, todo.stopgap_registers);
     for (const ib::LogEvent& event : todo.log) carrier.log(event);
     for (const ReceivedNotice& notice : todo.notices) carrier.on_notice(notice);
     for (const Outgoing& outgoing : todo.send)
       if (auto sent = carrier.send(outgoing); !sent)
         manager.on_send_failed(now, outgoing, std::move(sent.error()));
+    if (todo.relieved) carrier.on_relieved();
     if (todo.sm_status) carrier.on_sm_status(*todo.sm_status);
-    if (todo.recall) carrier.recall();
+    if (todo.recall) carrier.recall(*todo.recall);
     if (todo.watched) carrier.watch(*todo.watched);
     if (todo.plan)
       if (auto result = carrier.plan(*std::move(todo.plan)))

@@ -3,6 +3,7 @@
 // daemon, for simulations and for benchmarks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,12 @@ struct Watched {
   std::string master;  // for a message; empty: none answered
 };
 
+/// What is stored, where others write it as well.
+enum class Recall : std::uint8_t {
+  Read,  // the master before goes on to write it
+  Take,  // from here on this one alone writes it
+};
+
 /// The fields stand in the order in which they are to be carried out.
 struct Effects {
   /// What is stored is another fabric's: nothing is planned, and nothing written.
@@ -55,15 +62,19 @@ struct Effects {
   /// Before the first snapshot: for answers until it is there, and for nobody else, since its
   /// routes are not those of the plan.
   SnapshotPtr stopgap;
+  /// Clients may register by it: what is stored is ours to write.
+  bool stopgap_registers{true};
   std::vector<ib::LogEvent> log;
   std::vector<ReceivedNotice> notices;
   std::vector<Outgoing> send;
+  /// SmStatus::answers came to its end: what was published is withdrawn.
+  bool relieved{false};
   /// Where it is another state of the election than before. Who is not master, or not yet, answers
-  /// for no subnet: what was published is withdrawn.
+  /// for no subnet: what was published is withdrawn, unless SmStatus::answers.
   std::optional<SmStatus> sm_status;
   /// What is stored is to be asked for, since another one may have written it; it goes to
   /// on_recalled().
-  bool recall{false};
+  std::optional<Recall> recall;
   std::optional<Watched> watched;
   /// To be made on any thread; at most one at a time. Its result goes to on_planned().
   std::optional<PlanJob> plan;
@@ -87,14 +98,17 @@ class Carrier {
   virtual void commit(store::Batch batch) = 0;
   virtual void publish(const DeviceStatePtr& device_state) { (void)device_state; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
-  virtual void publish_stopgap(const SnapshotPtr& snapshot) { (void)snapshot; }
+  virtual void publish_stopgap(const SnapshotPtr& snapshot, bool registers) {
+    (void)snapshot, (void)registers;
+  }
   virtual void log(const ib::LogEvent& event) { (void)event; }
+  virtual void on_relieved() {}
   virtual void on_sm_status(const SmStatus& status) { (void)status; }
   virtual void watch(const Watched& watched) { (void)watched; }
   virtual void on_notice(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
   /// Whoever has nothing to wait for calls on_recalled() at once.
-  virtual void recall() {}
+  virtual void recall(Recall how) { (void)how; }
   /// The result, or nothing where it comes later.
   virtual std::optional<PlanResult> plan(PlanJob job) { return std::move(job).run(); }
   virtual void report(Report report) = 0;

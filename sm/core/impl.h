@@ -86,6 +86,11 @@ struct SubnetManager::Impl {
   bool looks_for_routes{false};
   /// That plan is a stopgap (PlanRequest::stopgap_engine), so it is made once more in any case.
   bool is_stopgap{false};
+  /// By that plan clients are told first who their subnet manager is, while the master before
+  /// answers those who are not, and writes what is stored.
+  bool tells_first{false};
+  std::optional<std::set<ib::Guid>> told_first;  // by it; none: it did not
+  Recall recalls{Recall::Take};                  // what was asked for, in state Recalling
   std::shared_ptr<const plan::FoundRoutes> found_at_start;  // until the first snapshot
   std::uint64_t plans{0};                                   // begun, or known to be out of date
 
@@ -265,6 +270,7 @@ struct SubnetManager::Impl {
   /// While the first sweep ran another one may have been master, changed what devices hold and
   /// cleared what switches tell.
   bool is_first_sweep_outdated(Instant now) const;
+  void recall(Recall how);
   void on_recalled(Instant now, const std::optional<store::Contents>& contents);
   /// Another one was master while this one did not look, and may have written what is stored.
   void on_other_master(const std::string& where);

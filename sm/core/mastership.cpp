@@ -24,7 +24,8 @@ namespace attr = ib::wire::attr;
 
 namespace {
 
-/// Whoever is to hand over to us has so long; and who refuses us is not asked again before.
+/// Whoever is to hand over to us has so long, and who took over from us to acknowledge it; and who
+/// refuses us is not asked again before.
 constexpr ib::Duration kHandoverWait = std::chrono::seconds(30);
 constexpr ib::Duration kRefusedFor = std::chrono::seconds(60);
 /// A master that ranks below us is asked for mastership so often.
@@ -382,6 +383,8 @@ void Mastership::go(Instant now, SmState to, std::string why) {
   if (to != SmState::Discovering || was_standby_)
     log(LogLevel::Info, fmt::format("{}: {}", election::state_name(to), why));
   unfit_.reset();
+  predecessor_.reset();
+  relieve();
   status_.state = to;
   status_.since = now;
   status_.why = std::move(why);
@@ -408,16 +411,24 @@ void Mastership::stop_following() {
     cancelled_.push_back(cookie);
 }
 
+/// What it answered clients as the master before, the next one answers now, or nobody.
+void Mastership::relieve() {
+  heir_until_ = kNever;
+  status_.answers = false;
+  if (std::exchange(heir_, std::nullopt)) relieved_ = true;
+}
+
 // ---- polling
 
 Instant Mastership::due() const {
-  Instant due = path_wanted_ ? kNever : poll_at_;
+  Instant due = std::min(path_wanted_ ? kNever : poll_at_, heir_until_);
   for (const auto& [cookie, asked] : asked_) due = std::min(due, asked.until);
   return due;
 }
 
 void Mastership::on_time(Instant now) {
   give_up_late(now);
+  if (heir_until_ <= now) relieve();
   if (path_wanted_ || poll_at_ > now) return;
   if (asked_.erase(poll_cookie_) > 0) {
     cancelled_.push_back(std::exchange(poll_cookie_, 0));
@@ -503,6 +514,9 @@ void Mastership::on_handover_answer(Instant now, Guid whom, const Completion& co
   if (completion.reply && completion.reply->mad.status() == 0) {
     take(now, Event::HandoverTaken, whom,
          "mastership was handed over to " + others_.describe(whom));
+    heir_ = whom;
+    heir_until_ = now + kHandoverWait;
+    status_.answers = true;
     return;
   }
   const std::string what = completion.reply
@@ -516,6 +530,11 @@ void Mastership::on_handover_answer(Instant now, Guid whom, const Completion& co
     if (!completion.reply) manager->answered = false;
   }
   take(now, Event::HandoverRefused, whom, {});
+}
+
+void Mastership::acknowledge() {
+  if (const auto whom = std::exchange(predecessor_, std::nullopt))
+    set(Kind::Acknowledge, *whom, Event::Acknowledge);
 }
 
 // ---- effects

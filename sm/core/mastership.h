@@ -48,6 +48,8 @@ struct SmStatus {
   std::string why;          // it came to this state
   ib::Guid guid{};          // ours; zero: not known yet
   std::uint8_t priority{};  // as it is shown
+  /// It has handed over, and answers clients until the next master acknowledges that it does.
+  bool answers{false};
 };
 
 class Mastership {
@@ -96,6 +98,10 @@ class Mastership {
   void on_time(ib::Instant now);
   /// As it is judged by from now on; 0 to 15.
   void set_priority(std::uint8_t priority);
+  /// Clients are answered from here on: who handed over to this one need not do so any more.
+  void acknowledge();
+  /// Who handed over to this one, and was not told that yet.
+  const std::optional<ib::Guid>& predecessor() const { return predecessor_; }
   /// A standby that is not fit to take over is NOTACTIVE until it is. `why` says what is the
   /// matter.
   void set_fit(ib::Instant now, bool fit, const std::string& why);
@@ -114,6 +120,8 @@ class Mastership {
   std::optional<ib::LogEvent> next_log();
   /// True once after each change of state.
   bool take_news() { return std::exchange(news_, false); }
+  /// True once when SmStatus::answers has come to its end.
+  bool take_relieved() { return std::exchange(relieved_, false); }
   /// True once after others came, went or changed.
   bool take_others_changed() { return std::exchange(others_changed_, false); }
   /// Control packets that were refused.
@@ -148,6 +156,7 @@ class Mastership {
   void go(ib::Instant now, ib::wire::SmState to, std::string why);
   void follow(ib::Instant now, ib::Guid whom);
   void stop_following();
+  void relieve();
   void poll(ib::Instant now);
   void miss(ib::Instant now);
   void on_poll_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
@@ -198,6 +207,9 @@ class Mastership {
   ib::Instant wait_until_{ib::kNever};  // for a handover to us
   ib::Instant trap_at_{0};              // the next time that one is asked for it
   std::optional<ib::Guid> successor_;   // HANDOVER was sent to it
+  std::optional<ib::Guid> predecessor_;  // it handed over to us, and waits for ACKNOWLEDGE
+  std::optional<ib::Guid> heir_;         // we handed over to it, and wait for ACKNOWLEDGE
+  ib::Instant heir_until_{ib::kNever};
   ib::Instant ask_back_at_{0};          // not before, who asks and is not known
   Proof sender_;                        // of the last HANDOVER that came from elsewhere
 
@@ -206,7 +218,7 @@ class Mastership {
   std::vector<ib::mad::Packet> packets_;
   std::deque<Order> orders_;
   std::deque<ib::LogEvent> logs_;
-  bool news_{false}, others_changed_{false};
+  bool news_{false}, others_changed_{false}, relieved_{false};
   std::uint64_t refused_{0};
   Refusals refusals_;
   std::map<ib::Guid, ib::Instant> handovers_;  // by sender, zero: not known; when one was granted

@@ -164,6 +164,8 @@ bool Mastership::may_order(Event control, Guid sender, const ib::discover::Obser
 /// It makes a sweep, which the next one within a while would only make again.
 bool Mastership::is_repeated_handover(Instant now, Event control, Guid sender) {
   if (control != Event::Handover || state() == SmState::Standby) return false;
+  // Our answer was lost; nobody waits for it to hand over.
+  if (predecessor_ == sender && !followed_) return true;
   std::erase_if(handovers_, [now](const auto& h) { return now - h.second >= kStrangerPause; });
   const Guid key = others_.find(sender) != nullptr ? sender : Guid{};
   return !handovers_.try_emplace(key, now).second;
@@ -189,12 +191,13 @@ bool Mastership::grant(Instant now, const ib::mad::Packet& request,
   if (const std::string why = why_refused(*control, sender, request, seen); !why.empty())
     return complain(fmt::format("{} is refused: it is that of {}", from, why));
   if (is_repeated_handover(now, *control, sender.guid)) return true;
-  const bool to_acknowledge = *control == Event::Handover && state() == SmState::Standby;
+  const bool is_heir = *control == Event::Handover && state() == SmState::Standby;
   if (!take(now, *control, sender.guid, from)) return false;
   if (*control == Event::Disable)
     log(LogLevel::Warning,
         fmt::format("{}: this subnet manager does not take over until it gets STANDBY", from));
-  if (to_acknowledge) set(Kind::Acknowledge, sender.guid, Event::Acknowledge);
+  if (is_heir) predecessor_ = sender.guid;
+  if (*control == Event::Acknowledge && heir_ == sender.guid) relieve();
   return true;
 }
 

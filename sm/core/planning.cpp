@@ -44,7 +44,9 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   tables.on_found(*swept, operator_asked);
   silent_switches.clear();  // those of this sweep are in its troubles
   looks_for_routes = !snapshot && (inputs.routes_made() || taking_over);
-  is_stopgap = looks_for_routes && can_bridge(*swept);
+  is_stopgap = looks_for_routes && taking_over && can_bridge(*swept);
+  tells_first = tells_first && is_stopgap;
+  told_first.reset();
   cut_at = kNever;
   ask_for_plan(now, std::move(swept));
 }
@@ -101,7 +103,7 @@ void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
 void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept,
                                     ib::Result<plan::Desired> planned) {
   if (!planned) {
-    is_stopgap = false;
+    is_stopgap = tells_first = false;
     go(Event::PlanDropped);
     log(LogLevel::Error, "plan", planned.error().message);
     for (const Trouble& t : swept->troubles) log_trouble(t);
@@ -124,7 +126,7 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
   }
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
   desired_aliases_revision = inputs.aliases_revision();
-  looks_for_routes = looks_for_routes && has_found_routes();
+  looks_for_routes = looks_for_routes && (is_stopgap || has_found_routes());
   if (!looks_for_routes) settle_plan();
   if (!patient) cut_at = now + kSilence;
   go(looks_for_routes || is_to_be_read() ? Event::PlanToRead : Event::Planned);

@@ -50,6 +50,7 @@ void SubnetManager::Impl::publish(bool up) {
   else if (!snapshot && !sets_routes)
     s->changed_at_start = Changed{};
   snapshot = std::move(s);
+  mastership.acknowledge();
   publish_device_state();
 }
 
@@ -70,9 +71,8 @@ void SubnetManager::Impl::publish_device_state() {
 }
 
 bool SubnetManager::Impl::can_bridge(const Observed& swept) const {
-  return taking_over && inputs.routes_made() && inputs.routes_made()->vls_used == 1 &&
-         !inputs.sa_state_lost && !options.plan.qos &&
-         std::ranges::any_of(swept.nodes, [](const auto& node) {
+  return inputs.routes_made() && inputs.routes_made()->vls_used == 1 && !inputs.sa_state_lost &&
+         !options.plan.qos && std::ranges::any_of(swept.nodes, [](const auto& node) {
            return node.switch_info && node.switch_info->linear_fdb_top != 0;
          });
 }
@@ -114,6 +114,7 @@ void SubnetManager::Impl::publish_stopgap() {
   observed->fabric.reindex();
   bridge->observed = std::move(observed);
   effects.stopgap = std::move(bridge);
+  effects.stopgap_registers = !tells_first;
   publish_device_state();
 }
 

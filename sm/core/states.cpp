@@ -19,6 +19,8 @@ constexpr std::array kTransitions = {
     Transition{State::Deciding, Event::ToBeManaged, State::Planning},
     Transition{State::Deciding, Event::ToBeRecalled, State::Recalling},
     Transition{State::Recalling, Event::Recalled, State::Planning},
+    Transition{State::Reading, Event::ReadToRecall, State::Recalling},
+    Transition{State::Recalling, Event::RecalledToRead, State::Reading},
     Transition{State::Deciding, Event::LeftToOthers, State::Idle},
     Transition{State::Planning, Event::PlanToRead, State::Reading},
     Transition{State::Planning, Event::Planned, State::Applying},

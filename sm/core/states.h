@@ -27,10 +27,12 @@ enum class Event : std::uint8_t {
   LookDue,
   Torn,  // the sweep cannot be used: the fabric changed meanwhile
   Swept,
-  ToBeManaged,   // by us
-  ToBeRecalled,  // likewise, when it is known what is stored
-  Recalled,      // or it cannot be
-  LeftToOthers,  // who are master
+  ToBeManaged,     // by us
+  ToBeRecalled,    // likewise, when it is known what is stored
+  Recalled,        // or it cannot be
+  ReadToRecall,    // clients know their new subnet manager: what is stored is to be ours now
+  RecalledToRead,  // it is
+  LeftToOthers,    // who are master
   PlanToRead,
   Planned,
   PlanDropped,  // there is none, or it is out of date

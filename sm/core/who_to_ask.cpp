@@ -35,9 +35,12 @@ void SubnetManager::Impl::note_who_is_unmanaged() {
 }
 
 void SubnetManager::Impl::note_who_heard() {
+  std::set<ib::Guid> heard;
   for (const ib::route::LidAssignment& a : desired->lids)
     if (desired->ports[seen->port_index(a.port)].reregister && applying->has_answered(a.port))
-      inputs.reregister_pending.erase(a.guid);
+      heard.insert(a.guid);
+  for (const ib::Guid guid : heard) inputs.reregister_pending.erase(guid);
+  if (tells_first) told_first = std::move(heard);
 }
 
 void SubnetManager::Impl::note_who_was_away(const Observed& swept) {

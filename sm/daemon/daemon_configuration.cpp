@@ -40,7 +40,8 @@ bool Daemon::is_master_elsewhere() const {
 }
 
 /// Two that take the store back from each other would do so for ever.
-void Daemon::recall() {
+void Daemon::recall(core::Recall how) {
+  if (how == core::Recall::Read) return store_->post_look();
   apart_ = deposed_ && is_master_elsewhere();
   deposed_ = false;
   if (apart_)

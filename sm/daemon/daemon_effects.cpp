@@ -61,9 +61,9 @@ void Daemon::publish(const SnapshotPtr& snapshot) {
   sa_->publish(snapshot);
 }
 
-void Daemon::publish_stopgap(const SnapshotPtr& snapshot) {
+void Daemon::publish_stopgap(const SnapshotPtr& snapshot, bool registers) {
   keep_clients(clients_->add(manager_->clients_to_ask()));
-  sa_->publish(snapshot);
+  sa_->publish(snapshot, registers);
 }
 
 void Daemon::tell_dropped_levels(const SnapshotPtr& subnet) {
@@ -127,14 +127,23 @@ void Daemon::report(core::Report report) {
   if (options_.once) once_status_ = report.exit_status();
 }
 
+void Daemon::on_relieved() {
+  sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
+  store_->post_stand_by();
+}
+
 void Daemon::on_sm_status(const core::SmStatus& status) {
   events_->on_sm_status(status.state, status.why);
   using ib::wire::SmState;
   if (status.state != SmState::Discovering) keep_what_was_read();
   if (status.state == SmState::Master || end_status_) return;
   deposed_ = apart_ = false;
-  sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
-  store_->post_stand_by();
+  if (status.answers)
+    sa_->post([shares = comparison_.has_value()](Instant, sa::Server& server) {
+      server.hand_over(shares);  // the next master reads what is stored, if that is not its own
+    });
+  else
+    on_relieved();
   if (status.state == SmState::Discovering)
     return ib::cli::tell_service_manager("STATUS=SUBNET DISCOVERING " + status.why);
   if (!announce(manager_->mastership().headline(), {})) return;

@@ -117,13 +117,13 @@ class Daemon : private core::Carrier {
   bool speak(ib::Instant now);
 
   // ---- effects of the subnet manager
-  void recall() override;
+  void recall(core::Recall how) override;
   bool is_master_elsewhere() const;
   void refuse_store(const store::Kinship& kin) override;
   void commit(store::Batch batch) override;
   void publish(const DeviceStatePtr& device_state) override;
   void publish(const SnapshotPtr& snapshot) override;
-  void publish_stopgap(const SnapshotPtr& snapshot) override;
+  void publish_stopgap(const SnapshotPtr& snapshot, bool registers) override;
   /// Of the configuration in force and of a subnet, which may be null.
   void tell_dropped_levels(const SnapshotPtr& subnet);
   void log(const ib::LogEvent& event) override { log_.write(event); }
@@ -133,6 +133,7 @@ class Daemon : private core::Carrier {
   std::optional<core::PlanResult> plan(core::PlanJob job) override;
   void report(core::Report report) override;
 
+  void on_relieved() override;
   /// Who is not master answers for no subnet; that, too, is a result.
   void on_sm_status(const core::SmStatus& status) override;
 

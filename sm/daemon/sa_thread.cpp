@@ -54,10 +54,10 @@ SaThread::~SaThread() {
     log_.write({ib::LogLevel::Error, "store", *failure});
 }
 
-void SaThread::publish(SnapshotPtr snapshot) {
+void SaThread::publish(SnapshotPtr snapshot, bool registers) {
   published_.push_back(snapshot);
-  post([this, snapshot = std::move(snapshot)](Instant now, sa::Server& server) mutable {
-    server.publish(now, std::move(snapshot));
+  post([this, registers, snapshot = std::move(snapshot)](Instant now, sa::Server& server) mutable {
+    server.publish(now, std::move(snapshot), registers);
     const std::lock_guard lock(mutex_);
     news_.ring();
   });
@@ -168,7 +168,7 @@ bool SaThread::take_in(Instant now) {
   }
   for (const Mail& m : mail) m(now, *server_);
   while (const auto done = store_.next_done()) {
-    if (!done->failure.empty())
+    if (!done->failure.empty() && !server_->hands_over())
       log_.write({ib::LogLevel::Error, "store",
                   done->failure + "; what clients asked for is refused",
                   ib::LogCause{"failure of the store"}});

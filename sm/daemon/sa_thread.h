@@ -41,7 +41,7 @@ class SaThread {
   SaThread(const SaThread&) = delete;
   SaThread& operator=(const SaThread&) = delete;
 
-  void publish(SnapshotPtr snapshot);
+  void publish(SnapshotPtr snapshot, bool registers = true);
   /// Takes those apart that nobody has any more: a large subnet is many pieces, and they are not to
   /// come between two answers. False: there are none.
   bool release_snapshots();

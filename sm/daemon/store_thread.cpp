@@ -49,6 +49,12 @@ void StoreThread::post_take(std::vector<ib::Guid> ports) {
   wanted_.notify_one();
 }
 
+void StoreThread::post_look() {
+  const std::lock_guard lock(mutex_);
+  orders_.push_back({What::Look, std::nullopt, {}, nullptr});
+  wanted_.notify_one();
+}
+
 void StoreThread::post_apart() {
   const std::lock_guard lock(mutex_);
   orders_.push_back({What::Apart, std::nullopt, {}, nullptr});
@@ -191,6 +197,12 @@ void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {
     lock.lock();
     hear();
     taken_.push_back(std::move(kept));
+    return taken_wake_.ring();
+  }
+  if (order.what == What::Look) {
+    auto there = shared_ != nullptr ? shared_->look() : store_->load();
+    lock.lock();
+    taken_.push_back(std::move(there));
     return taken_wake_.ring();
   }
   if (order.what == What::Take) {

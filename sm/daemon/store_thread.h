@@ -40,6 +40,8 @@ class StoreThread {
   void post_later(store::Batch batch);
   /// Store::take(), without waiting for it; of a shared one by the ports of this fabric.
   void post_take(std::vector<ib::Guid> ports = {});
+  /// SharedStore::look(), likewise; nothing is taken. next_taken() has it.
+  void post_look();
   /// SharedStore::go_apart(), likewise; what is kept is as if it had been taken.
   void post_apart();
   /// Store::stand_by(), likewise.
@@ -62,7 +64,7 @@ class StoreThread {
   std::optional<Done> next_done();
 
  private:
-  enum class What : std::uint8_t { Commit, Take, Apart, StandBy, Policy };
+  enum class What : std::uint8_t { Commit, Look, Take, Apart, StandBy, Policy };
   struct Order {
     What what{What::Commit};
     std::optional<std::uint64_t> ticket;  // none: somebody waits

@@ -73,6 +73,8 @@ struct Server::Impl {
   rmpp::Receiver receiver{receiver_options()};
 
   bool withdrawn{false};          // somebody else answers
+  bool hands_over{false};         // somebody else is about to
+  bool registers{true};
   bool looks_on{false};           // work() did a step of looking last
   std::optional<Packet> segment;  // of a table, or a report, that was sent last
   bool is_report{false};
@@ -103,6 +105,11 @@ struct Server::Impl {
     if (!shared.world.paths || withdrawn) {
       ++counters.requests;
       ++counters.dropped_not_ready;  // the client asks again
+      return;
+    }
+    if (!registers && (mad.method() == Method::Set || mad.method() == Method::Delete)) {
+      ++counters.requests;
+      ++counters.dropped_not_ready;
       return;
     }
     if (rmpp::is_active(mad) && !shared.options.kernel_rmpp) return on_segment(packet);
@@ -319,8 +326,20 @@ struct Server::Impl {
     if (!shared.world.device_state->tables_to_come) reads.tables_are_read();
     registrations.on_device_state();
   }
-  void publish(SnapshotPtr snapshot) {
-    withdrawn = false;
+  void withdraw() {
+    withdrawn = true;
+    hands_over = false;
+  }
+  /// What cannot be stored any more the next one is asked for.
+  void leave_unanswered(std::uint64_t ticket) {
+    withdraw();
+    registrations.on_commit_done(ticket, false);
+    while (replies.next()) {
+    }
+  }
+  void publish(SnapshotPtr snapshot, bool takes_registrations) {
+    withdrawn = hands_over = false;
+    registers = takes_registrations;
     auto& world = shared.world;
     const auto before = world.paths;
     world.paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
@@ -367,12 +386,19 @@ Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
 
-void Server::publish(Instant now, SnapshotPtr snapshot) {
+void Server::publish(Instant now, SnapshotPtr snapshot, bool registers) {
   impl_->shared.now = now;
-  impl_->publish(std::move(snapshot));
+  impl_->publish(std::move(snapshot), registers);
 }
 
-void Server::withdraw() { impl_->withdrawn = true; }
+void Server::hand_over(bool registers) {
+  if (impl_->withdrawn) return;
+  impl_->hands_over = true;
+  impl_->registers = registers;
+}
+bool Server::hands_over() const { return impl_->hands_over; }
+
+void Server::withdraw() { impl_->withdraw(); }
 
 void Server::restore(const store::Contents& contents) {
   auto fresh = std::make_unique<Impl>(impl_->shared.options, contents);
@@ -432,6 +458,7 @@ Instant Server::next_deadline() const { return impl_->next_deadline(); }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->shared.now = now;
+  if (!durable && impl_->hands_over) return impl_->leave_unanswered(ticket);
   impl_->registrations.on_commit_done(ticket, durable);
 }
 

@@ -39,8 +39,14 @@ class Server {
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
 
-  /// A new subnet. Tables under way finish from the snapshot they began with.
-  void publish(ib::Instant now, SnapshotPtr snapshot);
+  /// A new subnet. Tables under way finish from the snapshot they began with. `registers` false:
+  /// requests that register are dropped until the next one, since another one writes the store.
+  void publish(ib::Instant now, SnapshotPtr snapshot, bool registers = true);
+  /// Another one is to answer for the subnet, and does not yet: it goes on, until it is to withdraw
+  /// or cannot store what clients register, which is answered by nobody then. `registers` false:
+  /// they do not register any more.
+  void hand_over(bool registers);
+  bool hands_over() const;
   /// Somebody else answers for the subnet (IBA 15.4.3): requests are dropped, and nobody is
   /// reported to, until the next snapshot.
   void withdraw();

@@ -15,6 +15,8 @@ class SharedStore : public Store {
   /// The ports of the fabric that this one manages, less those of its own node: take() refuses what
   /// is another fabric's (kinship.h). Empty: nobody has looked.
   virtual void set_ports(std::vector<ib::Guid> ports) = 0;
+  /// What is there now, which others go on to write; before take().
+  virtual ib::Result<Contents> look() = 0;
   /// Another one has taken it.
   virtual bool is_deposed() const = 0;
   /// That one manages another subnet, which this was a part of: what is committed is kept on this

@@ -123,8 +123,8 @@ void Manager::speak_beside(Instant now) {
   while (const auto event = beside_.next_log()) log(*event);
 }
 
-void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot) {
-  sa_->publish(world_.now(), snapshot);
+void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) {
+  sa_->publish(world_.now(), snapshot, registers);
 }
 
 void Manager::publish(const sm::SnapshotPtr& snapshot) {
@@ -136,6 +136,7 @@ void Manager::log(const ib::LogEvent& event) {
 }
 /// Another one answers for the subnet.
 void Manager::on_sm_status(const sm::core::SmStatus& status) {
+  if (status.answers) return sa_->hand_over(shares_store());
   if (status.state != ib::wire::SmState::Master) sa_->withdraw();
 }
 std::string Manager::state() const {

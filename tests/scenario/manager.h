@@ -58,13 +58,16 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
     sm::store::apply(batch, kept_);
     return true;
   }
+  /// Several subnet managers write what is kept.
+  virtual bool shares_store() const { return false; }
   /// What leaves subnet administration. False: it does not.
   virtual bool lets_out(ib::mad::Packet&) { return true; }
 
   void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
   void publish(const sm::DeviceStatePtr& device_state) override { sa_->publish(device_state); }
   void publish(const sm::SnapshotPtr& snapshot) override;
-  void publish_stopgap(const sm::SnapshotPtr& snapshot) override;
+  void publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) override;
+  void on_relieved() override { sa_->withdraw(); }
   void log(const ib::LogEvent& event) override;
   void on_sm_status(const sm::core::SmStatus& status) override;
   void on_notice(const sm::core::ReceivedNotice& notice) override;

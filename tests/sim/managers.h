@@ -65,6 +65,11 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   std::size_t changes() const { return changes_; }  // of its state
   const std::optional<store::Kinship>& refused() const { return refused_; }
   store::Contents& kept() { return kept_; }
+  /// It handed over, and answers clients all the same.
+  bool still_answers() const { return answers_; }
+  /// Clients may register by what it published last.
+  bool registers() const { return registers_; }
+  const std::vector<core::Recall>& recalls() const { return recalls_; }
   /// Answers what it asks of a store that others write, too.
   std::function<void()> on_recall;
   /// Is given what answers are made by before there is a snapshot.
@@ -85,12 +90,17 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
  private:
   void refuse_store(const store::Kinship& kin) override { refused_ = kin; }
   void commit(store::Batch batch) override { store::apply(batch, kept_); }
-  void recall() override {
+  void recall(core::Recall how) override {
+    recalls_.push_back(how);
     if (on_recall) on_recall();
   }
-  void publish_stopgap(const SnapshotPtr& snapshot) override {
+  void publish_stopgap(const SnapshotPtr& snapshot, bool registers) override {
+    registers_ = registers;
     if (on_stopgap) on_stopgap(snapshot);
   }
+  using core::Carrier::publish;
+  void publish(const SnapshotPtr&) override { registers_ = true; }
+  void on_relieved() override { answers_ = false; }
   ib::Result<void> send(const core::Outgoing& out) override {
     const auto& mad = out.packet.mad;
     if (mad.method() == ib::wire::Method::Set && mad.attribute_id() != ib::wire::attr::kSmInfo)
@@ -98,7 +108,10 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
     return port_->send(agents_[mad.is_directed() ? 0 : 1], out.packet, out.reply_within);
   }
   void log(const ib::LogEvent& event) override { log_.push_back(event.message); }
-  void on_sm_status(const core::SmStatus&) override { ++changes_; }
+  void on_sm_status(const core::SmStatus& status) override {
+    ++changes_;
+    answers_ = status.answers;
+  }
   void report(core::Report report) override {
     last_ = std::move(report);
     ++reports_;
@@ -114,6 +127,8 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   core::Report last_;
   std::uint64_t sets_{0};
   std::size_t changes_{0};
+  bool answers_{false}, registers_{false};
+  std::vector<core::Recall> recalls_;
   std::optional<store::Kinship> refused_;  // since the start
   std::vector<std::string> log_;
 };

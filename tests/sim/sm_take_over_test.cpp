@@ -40,6 +40,8 @@ class TakeOver : public Election {
   }
   void see(const ib::mad::Packet& packet) {
     count(packet);
+    lapsed_ |= packet.mad.method() == Method::Set && packet.mad.attribute_id() == attr::kPortInfo &&
+               !host(0).still_answers();
     lfts_read_ +=
         packet.mad.method() == Method::Get && packet.mad.attribute_id() == attr::kLinearForwarding;
     if (packet.mad.method() == Method::Set && packet.mad.attribute_id() == attr::kPortInfo)
@@ -62,6 +64,31 @@ class TakeOver : public Election {
     EXPECT_EQ(lft_sets_, 0U);
     EXPECT_EQ(mft_sets_, 0U);
   }
+  /// A better one comes back, and the master hands over to it.
+  void hand_over(const core::Options& options) {
+    host(0).start(options);
+    ASSERT_TRUE(settles()) << logs();
+    before_ = lids();
+    host(2).kept() = host(0).kept();
+    host(2).on_stopgap = [this](const SnapshotPtr& snapshot) {
+      stopgaps_.push_back(snapshot);
+      registers_.push_back(host(2).registers());
+      lfts_read_before_ = lfts_read_;
+    };
+    auto better = options;
+    better.mastership.priority = 9;
+    lft_sets_ = mft_sets_ = lfts_read_ = 0;
+    told_.clear();
+    lapsed_ = false;
+    host(2).start(better);
+    ASSERT_TRUE(world_.run_until([&] { return host(0).state() == SmState::Standby; }, 60s));
+    EXPECT_TRUE(host(0).still_answers());
+  }
+  unsigned times_told() const {
+    unsigned times = 0;
+    for (const auto& [port, n] : told_) times += n;
+    return times;
+  }
   bool knows_every_host(const Snapshot& snapshot) {
     const auto& f = world_.model().topology();
     return std::ranges::all_of(hosts_of(f), [&](PortRef p) {
@@ -74,6 +101,8 @@ class TakeOver : public Election {
   std::vector<SnapshotPtr> stopgaps_;
   std::map<ib::Guid, ib::Lid> before_;
   unsigned lfts_read_{0}, lfts_read_before_{0}, asked_again_{0};
+  std::vector<bool> registers_;  // by stopgaps, in turn
+  bool lapsed_{false};           // a port was told something while the one before did not answer
 };
 
 TEST_F(TakeOver, ClientsAreAnsweredBeforeItIsReadWhatSwitchesHold) {
@@ -88,6 +117,93 @@ TEST_F(TakeOver, ClientsAreAnsweredBeforeItIsReadWhatSwitchesHold) {
   // Routes are those that were there.
   EXPECT_TRUE(host(2).sm().snapshot()->changed_at_start);
   EXPECT_EQ(host(2).sm().snapshot()->changed_at_start->entries, 0U);
+}
+
+/// Clients always have one who answers: the one before until they know the next, and registers them
+/// as long as the next one does not write the store.
+TEST_F(TakeOver, WhoHandsOverAnswersUntilClientsKnowTheNext) {
+  std::size_t told_at_take = 0;
+  unsigned lfts_at_take = 0;
+  bool answered_at_take = false;
+  host(2).on_recall = [&] {
+    if (host(2).recalls().back() == core::Recall::Take) {
+      told_at_take = times_told();
+      lfts_at_take = lfts_read_;
+      answered_at_take = host(0).still_answers();
+    }
+    host(2).sm().on_recalled(world_.now(), host(0).kept());
+  };
+  hand_over(sharing());
+  const auto hosts = hosts_of(world_.model().topology());
+  ASSERT_TRUE(world_.run_until([&] { return !host(0).still_answers(); }, 60s)) << logs();
+  EXPECT_THAT(host(2).recalls(), testing::ElementsAre(core::Recall::Read, core::Recall::Take));
+  EXPECT_EQ(told_at_take, hosts.size()) << "all know it before it writes the store";
+  EXPECT_EQ(lfts_at_take, 0U);
+  EXPECT_TRUE(answered_at_take);
+  EXPECT_THAT(registers_, testing::ElementsAre(false, true));
+  ASSERT_EQ(stopgaps_.size(), 2U);
+  EXPECT_TRUE(knows_every_host(*stopgaps_.front()));
+  EXPECT_FALSE(lapsed_);
+  ASSERT_TRUE(settles()) << logs();
+  EXPECT_TRUE(host(2).is_master());
+  for (const PortRef p : hosts) EXPECT_EQ(told_[p], 1U) << "who its subnet manager is, once";
+  EXPECT_EQ(lids(), before_);
+  EXPECT_EQ(lft_sets_, 0U);
+  EXPECT_EQ(mft_sets_, 0U);
+  EXPECT_TRUE(host(2).sm().clients_to_ask().empty());
+}
+
+TEST_F(TakeOver, WhereNobodyCanBeToldFirstTheStoreIsTakenFirst) {
+  const PortRef one = cables_of_first_leaf().front();
+  ASSERT_TRUE(world_.model().set_trait(world_.now(), one.node, one.port, "mtu_cap", "1024"));
+  hand_over(sharing());
+  ASSERT_TRUE(world_.run_until([&] { return !host(0).still_answers(); }, 60s)) << logs();
+  EXPECT_TRUE(host(2).sm().snapshot()) << "it answers now";
+  EXPECT_TRUE(stopgaps_.empty());
+  ASSERT_TRUE(settles()) << logs();
+  EXPECT_TRUE(host(2).is_master());
+  EXPECT_EQ(lids(), before_);
+}
+
+TEST_F(TakeOver, WhatCannotBeReadIsTakenAsItIs) {
+  host(2).on_recall = [&] { host(2).sm().on_recalled(world_.now(), std::nullopt); };
+  hand_over(sharing());
+  ASSERT_TRUE(settles()) << logs();
+  EXPECT_THAT(host(2).recalls(), testing::ElementsAre(core::Recall::Read, core::Recall::Take));
+  EXPECT_TRUE(stopgaps_.empty());
+  world_.run_for(1s);
+  EXPECT_FALSE(host(0).still_answers());
+  EXPECT_EQ(lids(), before_);
+}
+
+TEST_F(TakeOver, WithAStoreOfItsOwnTheNextAcknowledgesWhenItAnswers) {
+  hand_over({});
+  ASSERT_TRUE(world_.run_until([&] { return !host(0).still_answers(); }, 60s)) << logs();
+  EXPECT_TRUE(host(2).sm().snapshot());
+  EXPECT_FALSE(lapsed_);
+  ASSERT_TRUE(settles()) << logs();
+  EXPECT_TRUE(host(2).is_master());
+}
+
+TEST_F(TakeOver, ForOneThatNeverAcknowledgesItAnswersHalfAMinute) {
+  host(2).on_recall = [] {};
+  hand_over(sharing());
+  world_.run_for(25s);
+  EXPECT_TRUE(host(0).still_answers());
+  world_.run_for(10s);
+  EXPECT_FALSE(host(0).still_answers());
+  EXPECT_EQ(host(0).state(), SmState::Standby);
+}
+
+TEST_F(TakeOver, AnHeirThatDiesIsTakenOverFromAtOnce) {
+  host(2).on_recall = [] {};
+  hand_over(sharing());
+  world_.run_for(1s);
+  host(2).kill();
+  ASSERT_TRUE(settles()) << logs();
+  EXPECT_TRUE(host(0).is_master());
+  EXPECT_FALSE(host(0).still_answers());
+  EXPECT_EQ(lids(), before_);
 }
 
 TEST_F(TakeOver, HostsAreAskedToRegisterAgainSinceTheirSubnetManagersLidIsAnother) {

@@ -154,6 +154,14 @@ ib::Result<Contents> EtcdStore::take() {
   return contents_;
 }
 
+ib::Result<Contents> EtcdStore::look() {
+  auto there = book_.read();
+  if (!there) return tl::unexpected<ib::Error>(std::move(there.error()));
+  Contents all = before_;
+  apply(batch_of(*there), all);
+  return all;
+}
+
 /// What etcd has stands above what was committed before it was ours, and below what was since.
 ib::Result<void> EtcdStore::take_now() {
   auto there = book_.take(ports_);

@@ -42,6 +42,7 @@ class EtcdStore final : public SharedStore {
   ib::Result<Contents> load() override { return contents_; }
   ib::Result<void> commit(const Batch& batch) override;
   ib::Result<Contents> take() override;
+  ib::Result<Contents> look() override;
   void stand_by() override;
   std::optional<ib::Duration> rest() const override;
   std::vector<ib::LogEvent> on_time() override;

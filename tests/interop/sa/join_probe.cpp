@@ -5,9 +5,14 @@
 //   join_probe serve NAME                               a service: "service 0x1234"
 //   join_probe subscribe TRAP                           traps of any port: "subscribed"
 //   join_probe alias GUID                               entry 1 of its GUIDs: "alias 0x..."
+//   join_probe ask SECONDS                              a path and a service in turn, as fast as it
+//                                                       is answered: "asked 90 failed 0 longest 8"
+//                                                       (ms); each asks who its subnet manager is
 // A refusal is printed and status 1.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -65,11 +70,54 @@ int set_alias(ib::query::SaClient& sa, const LocalSa& local, ib::Guid guid) {
   return 0;
 }
 
+/// A client of its own each time: it finds its subnet administration, and asks that until it gives
+/// up.
+ib::Result<void> ask_once(bool registers) {
+  const auto local = probe::find_local_sa();
+  if (!local) return tl::unexpected<ib::Error>(local.error());
+  ib::mad::Session session(*local->port, {});
+  ib::query::SaClient sa(session, local->address);
+  if (registers) {
+    ServiceRecord record;
+    record.service_id = 0x4321;
+    record.service_gid = local->gid();
+    record.service_p_key = ib::kDefaultPKey;
+    record.lease = 3600;
+    const auto answer = sa.set(record, 0x17);
+    if (!answer) return tl::unexpected<ib::Error>(answer.error());
+    return {};
+  }
+  ib::wire::PathRecord path;
+  path.sgid = path.dgid = local->gid();
+  const auto answer =
+      sa.get(path, ib::query::component::kPathSgid | ib::query::component::kPathDgid);
+  if (!answer) return tl::unexpected<ib::Error>(answer.error());
+  return {};
+}
+
+int ask(int seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::seconds(seconds);
+  unsigned asked = 0, failed = 0;
+  Clock::duration longest{};
+  for (auto begun = Clock::now(); begun < end; begun = Clock::now()) {
+    const auto answer = ask_once(asked++ % 2 == 1);
+    longest = std::max(longest, Clock::now() - begun);
+    if (answer) continue;
+    ++failed;
+    fmt::print("{}\n", answer.error().message);
+  }
+  fmt::print("asked {} failed {} longest {}\n", asked, failed,
+             longest / std::chrono::milliseconds(1));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string_view verb = argv[1];
+  if (verb == "ask") return ask(std::atoi(argv[2]));
   ib::wire::McMemberRecord record;
   ib::Guid guid;
   if (verb == "alias" && !ib::parse_guid(argv[2], guid)) return 2;

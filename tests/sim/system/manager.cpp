@@ -77,9 +77,9 @@ void Manager::publish(const sm::SnapshotPtr& snapshot) {
   scenario::Manager::publish(snapshot);
 }
 
-void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot) {
+void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) {
   keep_clients(clients_.add(sm().clients_to_ask()));
-  scenario::Manager::publish_stopgap(snapshot);
+  scenario::Manager::publish_stopgap(snapshot, registers);
 }
 
 void Manager::commit(sm::store::Batch batch) {
@@ -87,6 +87,8 @@ void Manager::commit(sm::store::Batch batch) {
   overseer_.on_commit(seat_, batch);
   (void)lids_.commit(world().now(), std::move(batch));
 }
+
+bool Manager::shares_store() const { return seat_.disk->is_shared; }
 
 bool Manager::keep(const sm::store::Batch& batch) {
   sm::store::Batch kept = batch;
@@ -127,12 +129,14 @@ bool Manager::is_master_elsewhere(Instant now) const {
 
 /// As the daemon does: where another one has the store and manages another part of the fabric it
 /// goes on by what it knows itself; else it takes the store, and adds that.
-void Manager::recall() {
+void Manager::recall(sm::core::Recall how) {
   const Instant now = world().now();
   Disk& disk = *seat_.disk;
+  const bool takes = how == sm::core::Recall::Take;
   const bool was_apart = std::exchange(apart_, was_deposed_ && is_master_elsewhere(now));
   was_deposed_ = recalls_ = false;
-  if (!apart_) {
+  if (!takes) known_ = disk.contents;
+  if (takes && !apart_) {
     disk.holder = this;
     if (was_apart) {
       sm::store::apply(sm::store::batch_of(known_), disk.contents);

@@ -55,13 +55,14 @@ class Manager final : public scenario::Manager {
  private:
   void commit(sm::store::Batch batch) override;
   void publish(const sm::SnapshotPtr& snapshot) override;
-  void publish_stopgap(const sm::SnapshotPtr& snapshot) override;
+  void publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) override;
   bool keep(const sm::store::Batch& batch) override;
   bool lets_out(ib::mad::Packet& packet) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;
   void report(sm::core::Report report) override;
   void log(const ib::LogEvent& event) override;
-  void recall() override;
+  void recall(sm::core::Recall how) override;
+  bool shares_store() const override;
   void on_sm_status(const sm::core::SmStatus& status) override;
   bool is_master_elsewhere(Instant now) const;
   sm::daemon::StoreRetry unwritten();

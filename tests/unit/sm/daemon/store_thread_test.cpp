@@ -84,6 +84,11 @@ class Lost final : public store::SharedStore {
     lost_ = lacks_ = true;
     return {};
   }
+  ib::Result<store::Contents> look() override {
+    store::Contents contents;
+    contents.lids = {{ib::Guid{1}, ib::Lid{1}, 0}, {ib::Guid{2}, ib::Lid{2}, 0}};
+    return contents;
+  }
   void set_ports(std::vector<ib::Guid>) override {}
   void set_policy(std::vector<store::PolicyCopy>) override {}
   bool is_deposed() const override { return lost_; }
@@ -109,6 +114,9 @@ TEST(StoreThread, AMasterThatWritesNothingHearsThatItIsDeposed) {
   std::optional<ib::Result<store::Contents>> kept;
   while (!(kept = thread.next_taken())) ASSERT_EQ(poll(&fd, 1, -1), 1);
   EXPECT_EQ((*kept)->lids.size(), 1U);
+  thread.post_look();
+  while (!(kept = thread.next_taken())) ASSERT_EQ(poll(&fd, 1, -1), 1);
+  EXPECT_EQ((*kept)->lids.size(), 2U);
 }
 
 /// Says in which order batches come, by the number of their LIDs; the first waits for the gate.

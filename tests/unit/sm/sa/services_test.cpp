@@ -485,6 +485,46 @@ TEST_F(SaServices, WhatAnotherOneStoredIsAnsweredAndWasNeverMixed) {
   EXPECT_THAT(kept(), SizeIs(2));
 }
 
+TEST_F(SaServices, WhoHandsOverRegistersUntilSomebodyElseHasTheStore) {
+  bench.server.hand_over(true);
+  EXPECT_TRUE(bench.server.hands_over());
+  EXPECT_EQ(set(wish(1, 7), 1).mad.status(), status::kOk);
+  // What it cannot store it does not refuse: the next one is asked.
+  bench.give(bench.request(Method::Set, attr::kServiceRecord, wish(2, 8), kUsual, 0, 2));
+  const auto out = bench.server.next_commit();
+  ASSERT_TRUE(out);
+  bench.server.on_commit_done(bench.now, out->ticket, false);
+  EXPECT_FALSE(bench.server.hands_over());
+  EXPECT_THAT(bench.drain(), IsEmpty());
+  bench.give(bench.request(Method::Get, attr::kServiceRecord, wish(1, 7), kUsual, 0, 1));
+  EXPECT_THAT(bench.drain(), IsEmpty()) << "nor does it answer any more";
+
+  bench.server.publish(bench.now, bench.snapshot);
+  EXPECT_EQ(set(wish(2, 8), 2).mad.status(), status::kOk);
+  EXPECT_THAT(kept(), SizeIs(2));
+}
+
+TEST_F(SaServices, WhereAnotherOneWritesTheStoreReadsAreAnsweredAndNobodyRegisters) {
+  set(wish(1, 7), 1);
+  const auto answers = [&](Method method, std::uint64_t id) {
+    bench.give(bench.request(method, attr::kServiceRecord, wish(1, id), kUsual, 0, 1));
+    return bench.drain().size();
+  };
+  bench.server.hand_over(false);
+  EXPECT_EQ(answers(Method::Get, 7), 1U);
+  EXPECT_EQ(answers(Method::Set, 8), 0U);
+  EXPECT_EQ(answers(Method::Delete, 7), 0U);
+  bench.server.publish(bench.now, bench.snapshot, false);
+  EXPECT_EQ(answers(Method::Get, 7), 1U);
+  EXPECT_EQ(answers(Method::Set, 8), 0U);
+  bench.server.withdraw();
+  bench.server.hand_over(true);
+  EXPECT_FALSE(bench.server.hands_over()) << "it had nothing to hand over";
+  EXPECT_EQ(answers(Method::Get, 7), 0U);
+  bench.server.publish(bench.now, bench.snapshot);
+  EXPECT_EQ(answers(Method::Set, 8), 1U);
+}
+
 TEST_F(SaServices, AnySequenceKeepsToTheRules) {
   std::mt19937 random(4);
   SCOPED_TRACE("seed 4");

@@ -109,6 +109,22 @@ TEST(EtcdStore, OneThatStandsByWritesNothing) {
   EXPECT_EQ(kept_in(etcd), *contents);
 }
 
+TEST(EtcdStore, WhoLooksTakesNothing) {
+  FakeEtcd etcd;
+  auto writer = master(etcd);
+  auto next = std::move(open_well(etcd, options("b")).store);
+  ASSERT_TRUE(writer->commit(lid(1, 10)));
+  auto there = shared(*next).look();
+  ASSERT_TRUE(there);
+  EXPECT_THAT(there->lids, SizeIs(1));
+  ASSERT_TRUE(writer->commit(lid(2, 20))) << "it is the writer's all the same";
+  EXPECT_FALSE(shared(*writer).is_deposed());
+  const auto taken = next->take();
+  ASSERT_TRUE(taken);
+  EXPECT_THAT(taken->lids, SizeIs(2));
+  EXPECT_FALSE(writer->commit(lid(3, 30)));
+}
+
 TEST(EtcdStore, WhileEtcdIsAwayMemoryIsEnoughAndThenAllIsWritten) {
   FakeEtcd etcd;
   auto store = master(etcd);
