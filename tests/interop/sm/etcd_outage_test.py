@@ -9,17 +9,23 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from etcd import RETRY, Etcd, etcd, log_of  # noqa: E402
-from program import Sm, TREE  # noqa: E402
-from fabric import wait_until  # noqa: E402
+from etcd import OTHER_HOST, RETRY, Etcd, etcd, log_of  # noqa: E402
+from program import BIN, Others, Sm, TREE  # noqa: E402
+from fabric import end_daemon, wait_until  # noqa: E402
 from state_test import MEMBER, PROBE, errors, register, registered, stop  # noqa: E402
 
 
-class Trouble(unittest.TestCase):
+class Outage(Others):
+    def is_forwarded_as(self, f, tables):
+        """No packet is forwarded differently: nobody wrote a forwarding table since they were counted."""
+        self.assertEqual(self.sets_of_tables(f, (0x19,)), tables)
+
+
+class Trouble(Outage, unittest.TestCase):
     def test_an_etcd_that_dies_and_comes_back(self):
         with Sm(*TREE) as f, etcd(f) as server:
             f.daemon(*server.place)
-            lids = f.lids()
+            lids, tables = f.lids(), self.sets_of_tables(f, (0x19,))
             server.kill()
             register(f)
             self.assertTrue(registered(f))
@@ -31,6 +37,7 @@ class Trouble(unittest.TestCase):
             f.daemon(*server.place)
             self.assertTrue(registered(f))
             self.assertEqual(f.lids(), lids)
+            self.is_forwarded_as(f, tables)
 
     def test_what_is_registered_meanwhile_outlives_ibsm(self):
         with Sm(*TREE) as f, etcd(f) as server:
@@ -102,6 +109,7 @@ class Trouble(unittest.TestCase):
     def test_a_disk_that_is_full(self):
         with Sm(*TREE) as f, etcd(f, "--quota-backend-bytes", str(256 << 10)) as server:
             f.daemon(*server.place)
+            lids, tables = f.lids(), self.sets_of_tables(f, (0x19,))
             for i in range(40):
                 if server.ctl("put", f"/others/{i}", "x" * 50000).returncode != 0:
                     break
@@ -118,9 +126,11 @@ class Trouble(unittest.TestCase):
             stop(f, signal.SIGKILL)
             f.daemon(*server.place)
             self.assertTrue(registered(f))
+            self.assertEqual(f.lids(), lids)
+            self.is_forwarded_as(f, tables)
 
 
-class Quorum(unittest.TestCase):
+class Quorum(Outage, unittest.TestCase):
     @contextlib.contextmanager
     def three(self, f):
         """Three members, and what ibsm calls them."""
@@ -141,7 +151,7 @@ class Quorum(unittest.TestCase):
     def test_two_of_three_are_gone_for_a_while(self):
         with Sm(*TREE) as f, self.three(f) as (members, place):
             f.daemon(*place)
-            lids = f.lids()
+            lids, tables = f.lids(), self.sets_of_tables(f, (0x19,))
             follower = next(one for one in members if not one.leads())
             follower.kill()
             register(f)
@@ -160,6 +170,34 @@ class Quorum(unittest.TestCase):
             self.assertTrue(registered(f))
             self.assertIn(more, f.on(MEMBER, "saquery", "--smkey", "1", "-m").stdout)
             self.assertEqual(f.lids(), lids)
+            self.is_forwarded_as(f, tables)
+
+    def test_a_standby_takes_over_without_a_quorum(self):
+        """Two of three members are gone, and then the master: clients are asked to register again, and nothing else
+        changes; what the store had is added when it can be read."""
+        with Sm(*TREE) as f, self.three(f) as (members, place):
+            f.daemon(*place, "-p", "9")
+            pid, log = f.directory / "standby.pid", f.directory / "standby.log"
+            standby = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "standby", "-f", log,
+                           "--pidfile", pid, *place)
+            f.at_end(lambda: end_daemon(pid))
+            self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
+            register(f)
+            lids, tables = f.lids(), self.sets_of_tables(f, (0x19,))
+            gone = [one for one in members if not one.leads()][:2]
+            for one in gone:
+                one.kill()
+            stop(f, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: "SUBNET UP" in log.read_text(), 60), log.read_text())
+            self.assertIn("all clients are asked to register again", log.read_text())
+            self.assertEqual(f.lids(), lids)
+            self.is_forwarded_as(f, tables)
+            for one in gone:
+                one.run()
+            self.assertTrue(wait_until(lambda: "etcd can be written again" in log.read_text(), RETRY * 2),
+                            log.read_text())
+            self.assertTrue(wait_until(lambda: registered(f), RETRY), "what was stored before")
+            self.is_forwarded_as(f, tables)
 
     def test_the_leader_is_gone(self):
         """Until there is another one nothing can be written: clients are answered all the same."""

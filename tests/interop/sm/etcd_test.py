@@ -162,6 +162,28 @@ class Standby(unittest.TestCase):
             self.assertNotIn(" E store: ", log.read_text())
             self.assertNotIn("asked to register again", log.read_text())
 
+    def test_the_service_manager_and_the_events_hear_of_each_state(self):
+        with Sm(*TREE) as f, etcd(f) as server, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(str(f.directory / "notify"))
+            manager.settimeout(30)
+
+            def hears(text):
+                said = []
+                while not said or text not in said[-1]:
+                    said.append(manager.recv(4096).decode())
+                return said[-1]
+
+            f.daemon(*server.place, "-p", "9")
+            log = f.directory / "standby.log"
+            f.start(OTHER_HOST, BIN / "ibsm", "--state-dir", f.directory / "standby", "-f", log, *server.place,
+                    env=dict(os.environ, NOTIFY_SOCKET=str(f.directory / "notify")))
+            self.assertIn("READY=1\n", hears("STATUS=SUBNET STANDBY master=0x"))
+            stop(f, signal.SIGKILL)
+            hears("STATUS=SUBNET DISCOVERING no subnet manager runs there any more")
+            hears("STATUS=SUBNET UP ")
+            told = re.findall(r"event: this subnet manager is (\w+):", log.read_text())
+            self.assertEqual(told, ["discovering", "standby", "discovering", "master"], log.read_text())
+
     def test_one_that_wakes_up_deposed_writes_nothing(self):
         with Sm(*TREE) as f, etcd(f) as server:
             first = f.daemon(*server.place)
