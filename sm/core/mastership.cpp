@@ -487,7 +487,8 @@ void Mastership::on_poll_answer(Instant now, Guid whom, const Completion& comple
 
 /// The master is told that we rank above it; where it is, our own port says.
 void Mastership::ask_for_handover(Instant now) {
-  if (now < trap_at_) return;
+  const OtherManager* other = followed_ ? others_.find(*followed_) : nullptr;
+  if (now < trap_at_ || (other != nullptr && other->is_twin)) return;
   trap_at_ = now + kTrapPause;
   requests_.push_back(ib::mad::smp_request(expect({Kind::OwnPort}), 1, ib::mad::DirectedRoute{},
                                            Method::Get, attr::kPortInfo, 0));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "libdiag/base/text.h"
@@ -58,6 +59,26 @@ void OtherManagers::take(const ib::discover::Observed& seen, std::map<Guid, Othe
       all_.insert_or_assign(guid, std::move(manager));
     }
   }
+  take_twin(seen, before);
+}
+
+/// Of a device that has our GUIDs a sweep reads nothing, so whether there is a subnet manager is
+/// asked for.
+void OtherManagers::take_twin(const ib::discover::Observed& seen,
+                              std::map<Guid, OtherManager>& before) {
+  if (!seen.local_port) return;
+  const Guid node = seen.fabric.node(seen.local_port.node).guid;
+  const auto twin = std::ranges::find_if(seen.troubles, [&](const ib::discover::Trouble& t) {
+    return t.kind == ib::discover::Trouble::Kind::DuplicateGuid && t.node_guid == node;
+  });
+  if (twin == seen.troubles.end()) return;
+  const Guid guid = seen.fabric.port(seen.local_port).guid;
+  const auto at = before.find(guid);
+  OtherManager manager = at == before.end() ? OtherManager{} : std::move(at->second);
+  manager.route = twin->route;
+  manager.name = fmt::format("a port behind {}", ib::fabric::port_name(seen.fabric, twin->behind));
+  manager.is_twin = true;
+  all_.insert_or_assign(guid, std::move(manager));
 }
 
 std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
@@ -92,7 +113,11 @@ std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
   if (!manager.allowed) text += ", which is not among allowed_sm_guids: it counts for nothing here";
   if (!manager.key_matches)
     text += "; its SM_Key is not ours (sm_key): mastership is not handed over to it";
-  const bool harmless = manager.allowed && manager.key_matches;
+  if (manager.is_twin)
+    text +=
+        "; its port has the GUID of ours, so neither ranks above the other: a master does not hand "
+        "over to it, and who is none leaves the subnet to it. GUIDs are to be unique";
+  const bool harmless = manager.allowed && manager.key_matches && !manager.is_twin;
   return LogEvent{harmless ? LogLevel::Info : LogLevel::Error, "sm", std::move(text)};
 }
 
@@ -132,9 +157,10 @@ std::vector<ib::wire::SmInfo> OtherManagers::candidates(ib::Instant now, bool fo
   std::vector<ib::wire::SmInfo> out;
   for (const auto& [guid, manager] : all_) {
     if (!manager.answered || !manager.allowed) continue;
-    // Who has another key neither takes over from us nor hands over; but two masters undo each
-    // other's work whatever their keys.
-    if (!manager.key_matches && (for_master || manager.info.sm_state != SmState::Master)) continue;
+    // Who has another key, or our GUID, neither takes over from us nor hands over; but two masters
+    // undo each other's work whatever their keys.
+    const bool is_none_of_ours = !manager.key_matches || manager.is_twin;
+    if (is_none_of_ours && (for_master || manager.info.sm_state != SmState::Master)) continue;
     if (for_master && now < manager.refused_until) continue;
     if (for_master && now < manager.deaf_until && manager.info.sm_state != SmState::Master)
       continue;
@@ -157,7 +183,7 @@ std::string OtherManagers::describe(Guid guid) const {
 std::vector<ib::wire::SmInfo> OtherManagers::known() const {
   std::vector<ib::wire::SmInfo> out;
   for (const auto& [guid, manager] : all_) {
-    if (!manager.known) continue;
+    if (!manager.known || manager.is_twin) continue;
     out.push_back(manager.info);
     out.back().sm_key = 0;
   }

@@ -25,6 +25,7 @@ struct OtherManager {
   bool answered{false};          // it did so when it was asked last
   bool allowed{true};            // to be a subnet manager here
   bool key_matches{true};        // its SM_Key is ours, or we have none
+  bool is_twin{false};           // its port has our GUID
   ib::Guid claims{};             // what it says its port GUID is, where that is another; else zero
   ib::Instant since{0};          // in the state that it is in
   ib::Instant active{0};         // its ActCount was seen to change last
@@ -59,7 +60,7 @@ class OtherManagers {
   std::vector<ib::wire::SmInfo> candidates(ib::Instant now, bool for_master) const;
   /// One of them, for a message.
   std::string describe(ib::Guid guid) const;
-  /// As all answered last, without their keys.
+  /// As all answered last whom their GUIDs tell apart, without their keys.
   std::vector<ib::wire::SmInfo> known() const;
 
  private:
@@ -71,6 +72,7 @@ class OtherManagers {
   /// What to say of a master whose ActCount does not move (IBA 14.2.5.13: a heartbeat).
   std::optional<ib::LogEvent> idle_master(ib::Instant now, OtherManager& manager) const;
   void take(const ib::discover::Observed& seen, std::map<ib::Guid, OtherManager> before);
+  void take_twin(const ib::discover::Observed& seen, std::map<ib::Guid, OtherManager>& before);
 };
 
 }  // namespace sm::core

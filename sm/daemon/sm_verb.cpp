@@ -35,6 +35,7 @@ std::string remark(ib::Guid guid, ib::Guid own, const core::OtherManager& other,
   const auto add = [&](bool is_so, std::string_view what) {
     if (is_so) text += (text.empty() ? "" : ", ") + std::string(what);
   };
+  add(other.is_twin, "its port has our GUID");
   add(!other.allowed, "not among allowed_sm_guids");
   add(other.known && !other.key_matches, "another SM_Key");
   if (other.claims != ib::Guid{})

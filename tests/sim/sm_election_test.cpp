@@ -43,6 +43,11 @@ TEST_F(Election, AFreshOneBesideAMasterStandsByAndSetsNothing) {
   EXPECT_EQ(host(2).sm().mastership().headline(),
             fmt::format("SUBNET STANDBY master={} lid=1 priority=0", to_string(host(0).guid())));
   EXPECT_EQ(host(2).sm().snapshot(), nullptr) << "it answers for no subnet";
+  // What it costs on the wire: a poll a second, and every tenth asks all others what they are.
+  const auto sends = host(2).sm().mad_counters().sends;
+  world_.run_for(100s);
+  EXPECT_GE(host(2).sm().mad_counters().sends, sends + 100);
+  EXPECT_LE(host(2).sm().mad_counters().sends, sends + 112);
 }
 
 TEST_F(Election, AStandbyTakesOverFromADeadMasterWithoutOneSetOfTables) {
@@ -474,6 +479,51 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
   EXPECT_THAT(ask({"sm", {}, {}}).text,
               testing::ContainsRegex("0x[0-9a-f]+ +1 [?] +[?] +[?] +[?] \".*\" port 1 "
                                      "\\(does not answer, was MASTER\\)\n"));
+}
+
+ib::fabric::Fabric with_twins() {
+  auto f = small_tree();
+  const auto hosts = hosts_of(f);
+  const PortRef first = hosts.front(), twin = hosts.back();
+  f.node(twin.node).guid = f.node(first.node).guid;
+  f.port(twin).guid = f.port(first).guid;
+  f.reindex();
+  return f;
+}
+
+class Twins : public Election {
+ protected:
+  Twins() : Election(with_twins()) {}
+  std::ptrdiff_t named(std::size_t i) {
+    return std::ranges::count_if(host(i).log(), [](const std::string& line) {
+      return line.find("its port has the GUID of ours") != line.npos;
+    });
+  }
+};
+
+/// Neither ranks above the other: who is there first stays, and nothing of it is overwritten.
+TEST_F(Twins, OneThatFindsAMasterWithItsOwnGuidLeavesTheSubnetToIt) {
+  host(0).start(with_priority(1));
+  world_.run_for(20s);
+  ASSERT_TRUE(host(0).is_master());
+  host(2).start(with_priority(9));
+  world_.run_for(60s);
+  EXPECT_EQ(host(2).state(), SmState::Standby) << logs();
+  EXPECT_EQ(host(2).sets(), 0U);
+  EXPECT_EQ(named(2), 1) << logs();
+  EXPECT_TRUE(host(0).is_master());
+  host(0).kill();
+  world_.run_for(60s);
+  EXPECT_TRUE(host(2).is_master()) << logs();
+}
+
+/// Who is master by the time that it sees the other one stays it, and says so.
+TEST_F(Twins, TwoThatStartTogetherSaySo) {
+  host(0).start();
+  host(2).start();
+  world_.run_for(120s);
+  EXPECT_GE(masters(), 1U) << logs();
+  EXPECT_GE(named(0) + named(2), 1) << logs();
 }
 
 TEST_F(Election, AStandbyThatIsNotFitDoesNotTakeOverUntilItIs) {

@@ -56,6 +56,10 @@ class OtherMaster : public testing::Test {
         answer(std::move(question), SmState::Master);
       }
   }
+  static ib::Guid own_guid() {
+    const auto tree = small_tree();
+    return tree.port(SmOnModel::first_host(tree)).guid;
+  }
   std::ptrdiff_t warnings() const {
     return std::ranges::count_if(run_->log(), [](const std::string& line) {
       return line.find("answers and does nothing") != std::string::npos;
@@ -64,7 +68,7 @@ class OtherMaster : public testing::Test {
   void answer(ib::mad::Packet packet, SmState state) {
     SmInfo info;
     info.act_count = act_count_;
-    info.guid = guid_;
+    info.guid = claims_.value_or(guid_);
     info.priority = 3;
     info.sm_state = state;
     packet.mad.set<&ib::wire::MadHeader::method>(Method::GetResp);
@@ -74,6 +78,7 @@ class OtherMaster : public testing::Test {
 
   std::unique_ptr<SmOnModel> run_;
   ib::Guid guid_;
+  std::optional<ib::Guid> claims_;  // that it says is its own
   unsigned sets_{0};
   std::vector<ib::mad::Packet> questions_;
   std::uint32_t act_count_{5}, step_{1};
@@ -135,6 +140,25 @@ TEST_F(OtherMaster, WhoseActCountGoesBackwardsIsAsAnyOther) {
   EXPECT_EQ(warnings(), 0);
   EXPECT_FALSE(run_->sm().mastership().is_master());
   EXPECT_EQ(sets_, 0U);
+}
+
+/// A GUID of somebody else's ranks nobody: what says so is named, once, and counts for nothing.
+TEST_F(OtherMaster, ThatSaysItsGuidIsOursIsNamedAndLeftOutOfTheElection) {
+  for (const bool is_ours : {true, false}) {
+    sets_ = 0;
+    claims_ = is_ours ? own_guid() : ib::Guid{0x1234};
+    start_beside(SmState::Master);
+    answer_for(2min);
+    EXPECT_TRUE(run_->sm().mastership().is_master());
+    EXPECT_TRUE(run_->last().up());
+    EXPECT_EQ(std::ranges::count_if(run_->log(),
+                                    [&](const std::string& line) {
+                                      return line.find("left out of the election") != line.npos &&
+                                             line.find(to_string(guid_)) != line.npos &&
+                                             (line.find("which is ours") != line.npos) == is_ours;
+                                    }),
+              1);
+  }
 }
 
 }  // namespace
