@@ -67,6 +67,58 @@ TEST_F(Election, SetsOfSmInfoAreHeardInTheStatesThatTheTableHas) {
         << modifier;
 }
 
+/// Every state, attribute modifier, key, state of the sender, GUID and port that it may come from,
+/// those that belong together excepted.
+TEST_F(Election, WhatIsForgedIsRefusedInEveryStateWithEveryModifierAndKey) {
+  unsigned forged = 0;
+  const auto refuses_all = [&](ManagerHost& to, SmState state, bool knows_ports) {
+    ASSERT_EQ(to.state(), state);
+    const auto sets = to.sets();
+    for (const std::uint32_t modifier : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 0x10001U, ~0U})
+      for (const std::uint64_t key :
+           {std::uint64_t{1}, std::uint64_t{0}, std::uint64_t{2}, ~std::uint64_t{0}})
+        for (const auto said :
+             {SmState::NotActive, SmState::Discovering, SmState::Standby, SmState::Master})
+          for (const ib::Guid guid : {host(0).guid(), host(1).guid(), host(2).guid(), ib::Guid{}})
+            for (const std::size_t from : {0, 1, 2}) {
+              const auto control = core::election::control_packet(modifier);
+              const bool is_proper = control && core::election::transition(state, *control) &&
+                                     said == core::election::state_of_sender(*control) &&
+                                     key == 1 && guid != to.guid() &&
+                                     (!knows_ports || guid == host(from).guid());
+              if (is_proper) continue;
+              ++forged;
+              ASSERT_EQ(status_of_set(to, modifier, {guid, key, 9, 15, said}, from),
+                        ib::wire::status::kBadValue)
+                  << "modifier " << modifier << " key " << key << " of a sender that says it is "
+                  << core::election::state_name(said) << " with GUID " << to_string(guid)
+                  << " from host " << from << " to one that is "
+                  << core::election::state_name(state);
+              ASSERT_EQ(to.state(), state);
+            }
+    EXPECT_EQ(to.sets(), sets);
+  };
+  host(0).start(with_priority(5));
+  ASSERT_TRUE(settles());
+  host(2).start();
+  world_.run_for(5s);
+  refuses_all(host(2), SmState::Standby, true);
+  refuses_all(host(0), SmState::Master, true);
+  host(2).kill();
+  core::Options inactive;
+  inactive.mastership.start_inactive = true;
+  host(2).start(inactive);
+  refuses_all(host(2), SmState::NotActive, false);
+  host(2).kill();
+  host(2).start();
+  refuses_all(host(2), SmState::Discovering, false);
+  world_.run_for(30s);
+  EXPECT_EQ(host(2).state(), SmState::Standby) << logs();
+  EXPECT_TRUE(host(0).is_master());
+  EXPECT_GT(forged, 7000U);
+  EXPECT_LT(said_of_sets_.size(), 20U) << "a line a minute of each sender";
+}
+
 TEST_F(Election, WhoeverIsNoSubnetManagerOrdersNobody) {
   host(0).start(with_priority(5));
   ASSERT_TRUE(settles());
