@@ -12,7 +12,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
 from etcd import OTHER_HOST, RETRY, Etcd, etcd, log_of  # noqa: E402
 from program import BIN, Others, Sm, TREE  # noqa: E402
 from fabric import end_daemon, wait_until  # noqa: E402
-from state_test import MEMBER, PROBE, errors, register, registered, stop  # noqa: E402
+from state_test import MEMBER, PROBE, errors, register, registered, small_disk, stop  # noqa: E402
+
+
+@contextlib.contextmanager
+def etcd_on(disk):
+    server = Etcd(disk)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
 
 
 class Outage(Others):
@@ -122,6 +132,31 @@ class Trouble(Outage, unittest.TestCase):
             self.assertEqual(server.ctl("compact", revision).returncode, 0)
             self.assertEqual(server.ctl("defrag").returncode, 0)
             self.assertEqual(server.ctl("alarm", "disarm").returncode, 0)
+            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
+            stop(f, signal.SIGKILL)
+            f.daemon(*server.place)
+            self.assertTrue(registered(f))
+            self.assertEqual(f.lids(), lids)
+            self.is_forwarded_as(f, tables)
+
+    def test_the_file_system_below_etcd_is_full(self):
+        """Not its quota: etcd itself ends by it."""
+        with Sm(*TREE) as f, small_disk(f.directory / "small", 160 << 10) as disk, etcd_on(disk) as server:
+            f.daemon(*server.place)
+            lids, tables = f.lids(), self.sets_of_tables(f, (0x19,))
+            with contextlib.suppress(OSError), open(disk / "everything else", "wb", buffering=0) as rest:
+                while True:
+                    rest.write(bytes(1 << 16))
+            for i in range(1000):
+                if server.ctl("put", "/others", "x" * 100000).returncode != 0:
+                    break
+            self.assertNotEqual(i, 999, "it is full")
+            register(f)
+            self.assertTrue(registered(f))
+            self.assertTrue(wait_until(lambda: "managed from memory" in " ".join(errors(f)), 20), log_of(f))
+            (disk / "everything else").unlink()
+            server.kill()
+            server.start()
             self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
             stop(f, signal.SIGKILL)
             f.daemon(*server.place)
