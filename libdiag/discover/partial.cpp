@@ -234,7 +234,9 @@ void Sweep::Impl::on_neighbour(PortRef from, const wire::NodeInfo& info) {
   part->fresh[seen.port_index(from)] = true;
   if (!same) examine(from.node, true);
   const bool waits = part->look[n] == Look::Waiting || part->look[n] == Look::Entering;
-  if (!waits && same && stayed_up(from)) return;
+  const bool is_doubtful = !is_switch && options.partial->may_have_rebooted &&
+                           options.partial->may_have_rebooted(info.node_guid);
+  if (!waits && same && stayed_up(from) && !is_doubtful) return;
   if (waits || !is_switch)
     read_again(n, from, info);
   else

@@ -44,6 +44,10 @@ struct PartialSweep {
   /// Whether a cable of this switch may have moved without its port leaving ACTIVE, as far as
   /// `known` tells: then all its neighbours are asked who they are. Empty: none.
   std::function<bool(Guid)> is_unsure;
+  /// Whether this CA or router may have been rebooted since its port was read, with the switch's
+  /// end of the link ACTIVE all the same: where it is asked who it is, its port is read. Empty:
+  /// none.
+  std::function<bool(Guid)> may_have_rebooted;
 };
 
 struct SweepOptions {

@@ -96,6 +96,7 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   // Whom it does not know yet is asked with the key of who was there before.
   o.m_key = [this](ib::Guid port) { return port.value == 0 ? 0 : m_keys.of(port); };
   o.is_held = [this](ib::Guid at, std::uint8_t port) { return flapping.is_held(at, port); };
+  if (partial) partial->may_have_rebooted = [this](ib::Guid node) { return brought_up.has(node); };
   sweeps_part = partial.has_value();
   o.partial = std::move(partial);
   go(Event::SweepDue);
@@ -209,8 +210,9 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
   if (state == State::Deciding && mastership.is_decided()) on_decided(now);
 }
 
-bool SubnetManager::Impl::is_first_sweep_outdated(Instant now) const {
+bool SubnetManager::Impl::is_first_sweep_outdated(Instant now, const Observed& swept) const {
   if (desired || swept_anew || options.mastership.ignore_others) return false;
+  if (mastership.was_asked_by_stranger(swept)) return true;
   // Who hands over sets nothing from then on.
   const bool is_of_our_term = mastership.predecessor() && began >= mastership.status().since;
   if (is_of_our_term && !slept_sweeping) return false;
@@ -224,7 +226,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
     return go(Event::LeftToOthers);
   }
   const bool to_manage = !watching && mastership.conclude(now);
-  if (to_manage && is_first_sweep_outdated(now)) {
+  if (to_manage && is_first_sweep_outdated(now, *decided)) {
     swept_anew = true;
     go(Event::Torn);
     log(LogLevel::Info, "sweep",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/core/brought_up.h"
 
+#include <algorithm>
+
 namespace sm::core {
 
 using ib::Guid;
@@ -16,8 +18,11 @@ void BroughtUp::on_apply(const Observed& seen) {
     for (unsigned p = 1; p <= node.num_ports; ++p) {
       const PortRef at{n, static_cast<std::uint8_t>(p)}, near = seen.fabric.port(at).peer;
       if (!near || !seen.fabric.node(near.node).is_switch()) continue;
-      const auto state = seen.port(at).state();
-      if (state == PortState::Initialize || state == PortState::Armed)
+      const auto is_to_rise = [&](PortRef end) {
+        const auto state = seen.port(end).state();
+        return state == PortState::Initialize || state == PortState::Armed;
+      };
+      if (is_to_rise(at) || is_to_rise(near))
         nodes_.emplace(seen.fabric.node(near.node).guid, node.guid);
     }
   }
@@ -34,6 +39,10 @@ std::set<Guid> BroughtUp::doubtful(const Observed& found, const std::vector<Guid
     nodes_.erase(first, last);
   }
   return doubted;
+}
+
+bool BroughtUp::has(Guid node) const {
+  return std::ranges::any_of(nodes_, [&](const auto& entry) { return entry.second == node; });
 }
 
 void BroughtUp::on_unchanged(Guid switch_guid) {

@@ -14,12 +14,15 @@ namespace sm::core {
 
 class BroughtUp {
  public:
-  /// Sets follow, for ports as they are `seen`.
+  /// Sets follow, for ports as they are `seen`. One end of a link is enough: who was read before it
+  /// was rebooted is ACTIVE as far as is known, and the switch has its end taken there again.
   void on_apply(const ib::discover::Observed& seen);
   /// What a sweep found, which looked at the ports of these switches: nodes that may have been
   /// rebooted since they were read.
   std::set<ib::Guid> doubtful(const ib::discover::Observed& found,
                               const std::vector<ib::Guid>& switches);
+  /// Its switch has not told yet.
+  bool has(ib::Guid node) const;
   /// None of its ports changed since.
   void on_unchanged(ib::Guid switch_guid);
   void forget() { nodes_.clear(); }

@@ -269,7 +269,7 @@ struct SubnetManager::Impl {
   bool refuses_store(const Observed& swept);
   /// While the first sweep ran another one may have been master, changed what devices hold and
   /// cleared what switches tell.
-  bool is_first_sweep_outdated(Instant now) const;
+  bool is_first_sweep_outdated(Instant now, const Observed& swept) const;
   void recall(Recall how);
   void on_recalled(Instant now, const std::optional<store::Contents>& contents);
   /// Another one was master while this one did not look, and may have written what is stored.

@@ -385,6 +385,7 @@ void Mastership::go(Instant now, SmState to, std::string why) {
   unfit_.reset();
   predecessor_.reset();
   relieve();
+  if (to != SmState::Master) asked_by_.clear();
   status_.state = to;
   status_.since = now;
   status_.why = std::move(why);

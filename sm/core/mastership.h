@@ -79,6 +79,9 @@ class Mastership {
   /// After a sweep, once it is decided. True: the subnet is to be configured by it; false: it is to
   /// be left alone.
   bool conclude(ib::Instant now);
+  /// While it discovered the others somebody asked what it is who is none of those that `found`
+  /// has: one that began after its port was read, and may be master by now.
+  bool was_asked_by_stranger(const ib::discover::Observed& found) const;
   /// True once after it became master where others may have been: what devices hold is not known.
   bool take_taken_over() { return std::exchange(taken_over_, false); }
   /// Those that are known by now are asked again, without a sweep.
@@ -211,6 +214,7 @@ class Mastership {
   std::optional<ib::Guid> heir_;         // we handed over to it, and wait for ACKNOWLEDGE
   ib::Instant heir_until_{ib::kNever};
   ib::Instant ask_back_at_{0};          // not before, who asks and is not known
+  std::vector<ib::mad::Packet> asked_by_{};  // who asked what it is, while it discovers
   Proof sender_;                        // of the last HANDOVER that came from elsewhere
 
   std::vector<ib::mad::Request> requests_;

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::uint64_t kKeyEverybodyKnows = 1;  // opensm's default, in every manual
 constexpr std::size_t kProofsMost = 16;
+constexpr std::size_t kAskedByMost = 16;
 /// A master asks back who asks it and is not known, and sweeps if that is another master: so often
 /// at most.
 constexpr ib::Duration kAskBackPause = std::chrono::seconds(1);
@@ -46,6 +47,8 @@ std::optional<ib::mad::Packet> Mastership::answer(Instant now, const ib::mad::Pa
   }
   if (about_us && request.mad.method() == Method::Get) {
     look_for_stranger(now, request, seen);
+    if (state() == SmState::Discovering && asked_by_.size() < kAskedByMost)
+      asked_by_.push_back(request);
     const auto proofs = std::ranges::count_if(
         asked_, [](const auto& entry) { return entry.second.kind == Kind::Proof; });
     if (needs_proof(request) && static_cast<std::size_t>(proofs) < kProofsMost) {
@@ -74,6 +77,14 @@ void Mastership::look_for_stranger(Instant now, const ib::mad::Packet& request,
     return;
   ask_back_at_ = now + kAskBackPause;
   ask_back({Kind::Stranger}, request, attr::kSmInfo);
+}
+
+bool Mastership::was_asked_by_stranger(const ib::discover::Observed& found) const {
+  return std::ranges::any_of(asked_by_, [&](const ib::mad::Packet& request) {
+    const auto from = sender_of(request, found);
+    return !from ||
+           (*from != found.local_port && others_.find(found.fabric.port(*from).guid) == nullptr);
+  });
 }
 
 void Mastership::on_stranger(Instant now, const Completion& completion) {

@@ -16,6 +16,7 @@ class TruthCheck final : public Check {
     if (!report.up() || report.unmanaged > 0 || report.silent > 0 || report.held_down > 0) return;
     const Wires& wires = system.wires();
     std::map<ib::Lid, PortRef> owners;
+    const std::vector<bool> in_use = reached_by_active_links(wires, seat.at.node);
     for (NodeIndex n = 0; n < wires.nodes(); ++n) {
       if (wires.component(n) != wires.component(seat.at.node) || system.is_excused(n)) continue;
       for (unsigned p = wires.is_switch(n) ? 0 : 1; p <= wires.ports(n); ++p) {
@@ -26,7 +27,7 @@ class TruthCheck final : public Check {
           return system.report(
               "I11", fmt::format("SUBNET UP is said, and {} is not ACTIVE", system.name(at)));
         // Who has just come, as the switch tells, has the LID of where he was.
-        if (p != 0 && (wires.is_switch(n) || !end.active)) continue;
+        if (!in_use[n] || (p != 0 && (wires.is_switch(n) || !end.active))) continue;
         const ib::Lid lid = system.model().port_info(at).lid;
         if (!lid.is_unicast()) continue;
         if (const auto [other, is_new] = owners.emplace(lid, at); !is_new)
@@ -38,6 +39,24 @@ class TruthCheck final : public Check {
   }
 
  private:
+  /// Nodes that some way of links leads to which are ACTIVE at both ends.
+  static std::vector<bool> reached_by_active_links(const Wires& wires, NodeIndex from) {
+    std::vector<bool> reached(wires.nodes(), false);
+    std::vector<NodeIndex> next{from};
+    reached[from] = true;
+    while (!next.empty()) {
+      const NodeIndex here = next.back();
+      next.pop_back();
+      for (unsigned p = 1; p <= wires.ports(here); ++p) {
+        const Wires::End& end = wires.end({here, static_cast<std::uint8_t>(p)});
+        if (!end.peer || !end.active || !wires.end(end.peer).active || reached[end.peer.node])
+          continue;
+        reached[end.peer.node] = true;
+        if (wires.is_switch(end.peer.node)) next.push_back(end.peer.node);
+      }
+    }
+    return reached;
+  }
   /// The switch at either end says that a port of it has changed.
   static bool is_told(System& system, PortRef at) {
     for (const PortRef end : {at, system.wires().end(at).peer})
