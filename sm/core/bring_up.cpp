@@ -342,6 +342,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   kept.forget();
   strays.forget();
   brought_up.forget();
+  clients_doubted.clear();
   reasons.clear();
   scope.forget();
   renamed.clear();
@@ -385,6 +386,7 @@ void SubnetManager::Impl::begin_apply() {
     scope.on_apply(*seen);
     brought_up.on_apply(*seen);
   }
+  if (state != State::Programming) doubt_clients_of_others();
   published_before_active = state != State::Applying;
   if (is_stopgap && may_answer_by_stopgap()) {
     publish_stopgap();
@@ -413,6 +415,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   if (done == State::Applying && !needs_another_plan) note_who_was_told();
   if (done == State::Applying) note_who_is_unmanaged();
   if (is_stopgap) note_who_heard();
+  note_who_repeats();
   applying.reset();
   m_keys.learn(*seen);
   if (std::exchange(tells_first, false)) {

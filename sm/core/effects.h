@@ -64,6 +64,11 @@ struct Effects {
   SnapshotPtr stopgap;
   /// Clients may register by it: what is stored is ours to write.
   bool stopgap_registers{true};
+  /// Ports that packets below ask to register again, as another subnet manager may have answered
+  /// them: what they registered before is in doubt from now on.
+  std::vector<ib::Guid> doubted;
+  /// Of such ports, those that took the request.
+  std::vector<ib::Guid> asked_again;
   std::vector<ib::LogEvent> log;
   std::vector<ReceivedNotice> notices;
   std::vector<Outgoing> send;
@@ -101,6 +106,8 @@ class Carrier {
   virtual void publish_stopgap(const SnapshotPtr& snapshot, bool registers) {
     (void)snapshot, (void)registers;
   }
+  virtual void doubt_clients(const std::vector<ib::Guid>& ports) { (void)ports; }
+  virtual void on_asked_again(const std::vector<ib::Guid>& ports) { (void)ports; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
   virtual void on_relieved() {}
   virtual void on_sm_status(const SmStatus& status) { (void)status; }

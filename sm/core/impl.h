@@ -97,6 +97,7 @@ struct SubnetManager::Impl {
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
+  std::set<ib::Guid> clients_doubted;  // of these ports, which have not taken the request yet
   std::set<std::pair<ib::Guid, std::uint8_t>> fewer_vls_told;  // of `known`, those that were named
   std::shared_ptr<const plan::Desired> desired;
   PlanInputs inputs;
@@ -341,6 +342,11 @@ struct SubnetManager::Impl {
   void publish_stopgap();
   /// Who was told already is asked nothing twice.
   void note_who_heard();
+  /// Those that are to be asked to register again and name another subnet manager, or were away:
+  /// another one may have answered them, so what they registered here before is in doubt. Of a
+  /// store of one's own; what several share the master before has written, too.
+  void doubt_clients_of_others();
+  void note_who_repeats();
   /// What was read of them; null: nothing.
   std::shared_ptr<const plan::FoundRoutes> found_routes() const;
   /// The plan is to be programmed as it is now.

@@ -43,6 +43,37 @@ void SubnetManager::Impl::note_who_heard() {
   if (tells_first) told_first = std::move(heard);
 }
 
+void SubnetManager::Impl::doubt_clients_of_others() {
+  if (options.shares_store || options.rehearse) return;
+  const NodeIndex own = seen->local_port.node;
+  // We may have worked by another port of ours, or had another LID.
+  const auto was_ours = [&](ib::Lid lid) {
+    for (unsigned p = 0; p <= seen->fabric.node(own).num_ports; ++p) {
+      const auto at = inputs.stored_lids().find(seen->fabric.port(own, p).guid);
+      if (at != inputs.stored_lids().end() && at->second.lid == lid) return true;
+    }
+    return false;
+  };
+  for (const ib::route::LidAssignment& a : desired->lids) {
+    if (!desired->ports[seen->port_index(a.port)].reregister) continue;
+    const auto* port = seen->known_port(a.port);
+    if (port == nullptr) continue;
+    const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
+    const bool names_another =
+        sm_lid.is_unicast() && sm_lid != desired->sm_lid && !was_ours(sm_lid);
+    if (!names_another && !inputs.reregister_pending.contains(a.guid)) continue;
+    clients_doubted.insert(a.guid);
+    effects.doubted.push_back(a.guid);
+  }
+}
+
+void SubnetManager::Impl::note_who_repeats() {
+  if (clients_doubted.empty()) return;
+  for (const ib::route::LidAssignment& a : desired->lids)
+    if (applying->has_answered(a.port) && clients_doubted.erase(a.guid) != 0)
+      effects.asked_again.push_back(a.guid);
+}
+
 void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
   for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
     const auto& node = swept.fabric.node(n);

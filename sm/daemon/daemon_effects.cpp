@@ -66,6 +66,14 @@ void Daemon::publish_stopgap(const SnapshotPtr& snapshot, bool registers) {
   sa_->publish(snapshot, registers);
 }
 
+void Daemon::doubt_clients(const std::vector<ib::Guid>& ports) {
+  sa_->post([ports](Instant, sa::Server& server) { server.doubt(ports); });
+}
+
+void Daemon::on_asked_again(const std::vector<ib::Guid>& ports) {
+  sa_->post([ports](Instant when, sa::Server& server) { server.on_asked_again(when, ports); });
+}
+
 void Daemon::tell_dropped_levels(const SnapshotPtr& subnet) {
   auto by_hosts = subnet ? levels_dropped_by_hosts(in_force().sa.server.qos.get(), *subnet)
                          : std::vector<policy::DroppedLevel>{};

@@ -124,6 +124,8 @@ class Daemon : private core::Carrier {
   void publish(const DeviceStatePtr& device_state) override;
   void publish(const SnapshotPtr& snapshot) override;
   void publish_stopgap(const SnapshotPtr& snapshot, bool registers) override;
+  void doubt_clients(const std::vector<ib::Guid>& ports) override;
+  void on_asked_again(const std::vector<ib::Guid>& ports) override;
   /// Of the configuration in force and of a subnet, which may be null.
   void tell_dropped_levels(const SnapshotPtr& subnet);
   void log(const ib::LogEvent& event) override { log_.write(event); }

@@ -53,7 +53,7 @@ void Registrations::begin(const Packet& request) {
   queue_.add(shared_.now, shared_.who_of(request), request);
 }
 
-Outcome Registrations::judge(const World& world, const Packet& request) const {
+WriteRequest Registrations::write_of(const Packet& request) const {
   WriteRequest write;
   write.method = request.mad.method();
   write.attribute = request.mad.attribute_id();
@@ -62,7 +62,7 @@ Outcome Registrations::judge(const World& world, const Packet& request) const {
   write.requester = shared_.requester_of(request);
   write.from = request.address;
   write.unix_seconds = shared_.options.wall_clock.seconds(shared_.now);
-  return evaluate(world, write);
+  return write;
 }
 
 // ---- becoming durable
@@ -74,8 +74,9 @@ std::optional<Commit> Registrations::next_commit() {
   }
   if (!shared_.world.paths) return std::nullopt;
   const auto before = queue_.waiting();
-  auto batch = queue_.next_batch(shared_.world, shared_.state,
-                                 [this](const World& w, const Packet& p) { return judge(w, p); });
+  auto batch = queue_.next_batch(
+      shared_.world, shared_.state,
+      [this](const World& w, const Packet& p) { return evaluate(w, write_of(p)); });
   if (queue_.waiting() < before) shared_.admission.resume();
   finish();
   if (!batch) return std::nullopt;
@@ -137,6 +138,7 @@ void Registrations::answer(const Packet& request, const Outcome& outcome) {
     shared_.complain(request, refusal->why);
     return replies_.refuse(request, refusal->status);
   }
+  if (doubts_.any()) doubts_.on_granted(shared_.world, write_of(request));
   for (const auto& line : std::get<Change>(outcome).log) shared_.complain(request, line);
   if (request.mad.attribute_id() == ib::wire::attr::kInformInfo) note_life(request);
   const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
@@ -196,6 +198,7 @@ void Registrations::on_dead_subscriber(const ib::mad::Address& address) {
 void Registrations::on_time(Instant now) {
   queue_.on_time(now);
   add_chore();
+  end_doubts();
 }
 
 void Registrations::add_chore() {
@@ -215,6 +218,18 @@ void Registrations::add_chore() {
   queue_.add(shared_.now, std::move(own));
 }
 
+void Registrations::end_doubts() {
+  if (!shared_.world.paths || doubts_end_ || doubts_.next_deadline() > shared_.now) return;
+  doubts_end_ = true;
+  WriteQueue::Own own;
+  own.change = [this](const World& w) { return doubts_.next(shared_.now, w); };
+  own.done = [this](bool durable) {
+    doubts_end_ = false;
+    doubts_.on_done(shared_.now, durable);
+  };
+  queue_.add(shared_.now, std::move(own));
+}
+
 void Registrations::add_own(std::function<Change(const World&)> change) {
   WriteQueue::Own own;
   own.change = std::move(change);
@@ -227,8 +242,9 @@ Instant Registrations::next_deadline() const {
   const Instant chore = shared_.world.paths && !chore_waits_
                             ? expiry_.next_deadline(shared_.state, shared_.options.wall_clock)
                             : ib::kNever;
-  return std::min(
-      {queue_.next_deadline(), chore, multicast_changed_ ? multicast_again_at_ : ib::kNever});
+  const Instant doubts = shared_.world.paths && !doubts_end_ ? doubts_.next_deadline() : ib::kNever;
+  return std::min({queue_.next_deadline(), chore, doubts,
+                   multicast_changed_ ? multicast_again_at_ : ib::kNever});
 }
 
 bool Registrations::take_multicast_changed() {

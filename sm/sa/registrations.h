@@ -10,6 +10,7 @@
 
 #include "sm/sa/commit.h"
 #include "sm/sa/intake/write_queue.h"
+#include "sm/sa/registry/doubts.h"
 #include "sm/sa/registry/expiry.h"
 #include "sm/sa/replies.h"
 #include "sm/sa/reports/forwarding.h"
@@ -37,6 +38,9 @@ class Registrations {
   void on_device_state();
   /// What is subscribed from there ends: reports had no answer.
   void on_dead_subscriber(const ib::mad::Address& address);
+  /// What ports registered before another one answered them, and whether they repeat it.
+  Doubts& doubts() { return doubts_; }
+  const Doubts& doubts() const { return doubts_; }
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
 
@@ -55,11 +59,12 @@ class Registrations {
   std::uint64_t revision() const { return revision_; }
 
  private:
-  Outcome judge(const World& world, const ib::mad::Packet& request) const;
+  WriteRequest write_of(const ib::mad::Packet& request) const;
   void finish();
   void answer(const ib::mad::Packet& request, const Outcome& outcome);
   void note_life(const ib::mad::Packet& request);
   void add_chore();
+  void end_doubts();
   void add_own(std::function<Change(const World&)> change);
   void keep_aliases();
 
@@ -69,6 +74,8 @@ class Registrations {
   WriteQueue queue_;
   Expiry expiry_;
   bool chore_waits_{false};
+  Doubts doubts_;
+  bool doubts_end_{false};  // of some the end waits in the queue
   std::uint64_t last_ticket_{0};
   std::uint64_t revision_{0};
   std::optional<Commit> first_commit_;           // the configured groups

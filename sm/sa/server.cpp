@@ -398,7 +398,20 @@ void Server::hand_over(bool registers) {
 }
 bool Server::hands_over() const { return impl_->hands_over; }
 
-void Server::withdraw() { impl_->withdraw(); }
+void Server::withdraw() {
+  impl_->withdraw();
+  impl_->registrations.doubts().forget();
+}
+
+void Server::doubt(const std::vector<ib::Guid>& ports) {
+  impl_->registrations.doubts().begin(impl_->shared.state, ports);
+}
+void Server::on_asked_again(Instant now, const std::vector<ib::Guid>& ports) {
+  impl_->registrations.doubts().on_asked(now, ports);
+}
+bool Server::awaits_clients() const {
+  return impl_->registrations.doubts().next_deadline() != ib::kNever;
+}
 
 void Server::restore(const store::Contents& contents) {
   auto fresh = std::make_unique<Impl>(impl_->shared.options, contents);

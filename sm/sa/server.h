@@ -53,6 +53,13 @@ class Server {
   /// What is registered is this now, as at a start: another one has answered meanwhile. Requests
   /// that wait are forgotten, and nothing is answered before the next snapshot.
   void restore(const store::Contents& contents);
+  /// These ports are about to be asked to register again, since another subnet manager may have
+  /// answered them: what they registered here so far is theirs to repeat.
+  void doubt(const std::vector<ib::Guid>& ports);
+  /// They took the request. What they do not repeat within a minute ends.
+  void on_asked_again(ib::Instant now, const std::vector<ib::Guid>& ports);
+  /// Ports that were asked have time left.
+  bool awaits_clients() const;
   /// What its devices hold; goes with the snapshot that is or is about to be published.
   void publish(DeviceStatePtr device_state);
 

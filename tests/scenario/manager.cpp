@@ -127,6 +127,10 @@ void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) {
   sa_->publish(world_.now(), snapshot, registers);
 }
 
+void Manager::on_asked_again(const std::vector<ib::Guid>& ports) {
+  sa_->on_asked_again(world_.now(), ports);
+}
+
 void Manager::publish(const sm::SnapshotPtr& snapshot) {
   sa_->publish(world_.now(), snapshot);
   pass_groups(world_.now());

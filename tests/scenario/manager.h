@@ -68,6 +68,8 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
   void publish(const sm::SnapshotPtr& snapshot) override;
   void publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) override;
   void on_relieved() override { sa_->withdraw(); }
+  void doubt_clients(const std::vector<ib::Guid>& ports) override { sa_->doubt(ports); }
+  void on_asked_again(const std::vector<ib::Guid>& ports) override;
   void log(const ib::LogEvent& event) override;
   void on_sm_status(const sm::core::SmStatus& status) override;
   void on_notice(const sm::core::ReceivedNotice& notice) override;

@@ -49,6 +49,8 @@ class Manager final : public scenario::Manager {
   const sm::core::SubnetManager& core() const { return sm(); }
   sm::core::SubnetManager& core() { return sm(); }
   sm::store::Contents registered() const { return sa().contents(); }
+  /// Clients that were asked to register again have time left.
+  bool awaits_clients() const { return sa().awaits_clients(); }
   /// Everything it sent and everybody it told, so far.
   std::uint64_t sends() const { return sends_; }
 

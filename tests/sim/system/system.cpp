@@ -311,6 +311,7 @@ std::string System::why_not_settled() {
     if (m.reports() == 0) return "the master has not reported";
     if (!m.last().up()) return m.last().headline();
     if (m.last().held_down > 0) return "links are held down";
+    if (m.awaits_clients()) return "clients were asked to register again, and have time left";
     // They are asked again after a minute, and then less and less often.
     if (m.last().refused > 0 && now() - last_event_ < kAskedAgainWithin)
       return "tables are refused";

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/registry/doubts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sm::sa {
+namespace {
+
+namespace attr = ib::wire::attr;
+
+/// Linux joins again at once, and repeats what is not answered for some 20 s; 10,000 hosts at a
+/// time are answered within a second or two.
+constexpr ib::Duration kRepeatWithin = std::chrono::seconds(60);
+constexpr ib::Duration kTryAgainAfter = std::chrono::seconds(5);
+constexpr std::size_t kNamedMost = 10;  // ports, in the log
+
+/// The port that asks for this membership; zero: not known.
+ib::Guid asker_of(const State& state, const store::McMember& member) {
+  if (member.proxy_join) return member.joined_by;
+  const ib::Guid owner = state.aliases.port_of(member.port_gid.guid());
+  return owner == ib::Guid{} ? member.port_gid.guid() : owner;
+}
+
+}  // namespace
+
+void Doubts::begin(const State& state, const std::vector<ib::Guid>& ports) {
+  for (const ib::Guid port : ports) {
+    doubts_[port] = {};
+    ending_.erase(port);
+  }
+  const std::set<ib::Guid> asked(ports.begin(), ports.end());
+  for (const auto& [mgid, group] : state.multicast.groups())
+    for (const store::McMember& member : group.members)
+      if (const ib::Guid port = asker_of(state, member); asked.contains(port))
+        doubts_[port].members.emplace(mgid, member.port_gid);
+  for (const auto& [key, service] : state.services.all())
+    if (asked.contains(service.owner)) doubts_[service.owner].services.insert(key);
+  for (const store::Subscription& s : state.subscriptions.all())
+    if (asked.contains(s.subscriber)) doubts_[s.subscriber].subscriptions.insert(s);
+  std::erase_if(doubts_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void Doubts::on_asked(ib::Instant now, const std::vector<ib::Guid>& ports) {
+  for (const ib::Guid port : ports)
+    if (const auto at = doubts_.find(port); at != doubts_.end())
+      at->second.until = now + kRepeatWithin;
+}
+
+void Doubts::on_granted(const World& world, const WriteRequest& request) {
+  if (request.requester.port == nullptr || request.method != ib::wire::Method::Set) return;
+  const auto at = doubts_.find(request.requester.port->guid);
+  if (at == doubts_.end()) return;
+  Doubt& doubt = at->second;
+  if (request.attribute == attr::kMcMemberRecord) {
+    const auto record = ib::wire::decode<ib::wire::McMemberRecord>(request.data.data());
+    doubt.members.erase(
+        {record.mgid, ib::Gid::from(world.snapshot().subnet_prefix, record.port_gid.guid())});
+  } else if (request.attribute == attr::kServiceRecord) {
+    const auto record = ib::wire::decode<ib::wire::ServiceRecord>(request.data.data());
+    doubt.services.erase({record.service_id, record.service_gid, record.service_p_key});
+  } else if (request.attribute == attr::kInformInfo) {
+    store::Subscription repeated;
+    repeated.subscriber = at->first;
+    repeated.to = reports_to(request.from);
+    repeated.inform_info = ib::wire::decode<ib::wire::InformInfo>(request.data.data());
+    if (repeated.inform_info.subscribe == 0) return;
+    repeated.inform_info.qpn = request.from.qpn;
+    doubt.subscriptions.erase(repeated);
+  } else {
+    return;
+  }
+  if (doubt.empty()) doubts_.erase(at);
+}
+
+ib::Instant Doubts::next_deadline() const {
+  ib::Instant next = ib::kNever;
+  for (const auto& [port, doubt] : doubts_) next = std::min(next, doubt.until);
+  return next;
+}
+
+std::size_t Doubts::end(const World& world, ib::Guid port, const Doubt& doubt, Change& change,
+                        std::vector<MemberOf>& members) {
+  std::size_t count = 0;
+  for (const auto& [mgid, port_gid] : doubt.members) {
+    if (world.state.multicast.find_member(mgid, port_gid) == nullptr) continue;
+    members.push_back({mgid, port_gid});
+    ++count;
+  }
+  for (const store::ServiceKey& key : doubt.services) {
+    const auto* service = world.state.services.find(key);
+    if (service == nullptr || service->owner != port) continue;
+    change.batch.services_removed.push_back(key);
+    ++count;
+  }
+  for (const store::Subscription& s : doubt.subscriptions) {
+    if (!world.state.subscriptions.all().contains(s)) continue;
+    change.batch.subscriptions_removed.push_back(s);
+    ++count;
+  }
+  return count;
+}
+
+Change Doubts::next(ib::Instant now, const World& world) {
+  Change change;
+  std::vector<MemberOf> memberships;
+  std::size_t ports = 0;
+  for (const auto& [port, doubt] : doubts_) {
+    if (doubt.until > now) continue;
+    ending_.insert(port);
+    const std::size_t count = end(world, port, doubt, change, memberships);
+    if (count == 0 || ++ports > kNamedMost) continue;
+    change.log.push_back(
+        fmt::format("port {} was asked to register again, since another subnet manager may have "
+                    "answered it, and "
+                    "did not repeat {} of the registrations that it had here before: they end",
+                    to_string(port), count));
+  }
+  if (ports > kNamedMost)
+    change.log.push_back(fmt::format("likewise of {} more ports", ports - kNamedMost));
+  Change members = drop_memberships(world, memberships);
+  change.routes_change = members.routes_change;
+  change.events = std::move(members.events);
+  change.batch.members = std::move(members.batch.members);
+  change.batch.groups_removed = std::move(members.batch.groups_removed);
+  return change;
+}
+
+void Doubts::on_done(ib::Instant now, bool durable) {
+  for (const ib::Guid port : std::exchange(ending_, {})) {
+    const auto at = doubts_.find(port);
+    if (at == doubts_.end()) continue;
+    if (durable)
+      doubts_.erase(at);
+    else
+      at->second.until = now + kTryAgainAfter;
+  }
+}
+
+}  // namespace sm::sa

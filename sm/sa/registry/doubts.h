@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Doubts: what ports registered here before another subnet manager answered them, or may have. What
+// they took back there is not known here, so they are asked to register again
+// (PortInfo:ClientReregister), and what is not repeated in time ends.
+#pragma once
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "libdiag/base/instant.h"
+#include "sm/sa/registry/membership.h"
+
+namespace sm::sa {
+
+class Doubts {
+ public:
+  /// These ports are about to be asked: all that they have registered so far is in doubt.
+  void begin(const State& state, const std::vector<ib::Guid>& ports);
+  /// They took the request: from now on they have a minute.
+  void on_asked(ib::Instant now, const std::vector<ib::Guid>& ports);
+  /// What `request` registers was granted.
+  void on_granted(const World& world, const WriteRequest& request);
+  /// Somebody else answers; when this one does again, all are in doubt who are asked then.
+  void forget() { doubts_.clear(); }
+
+  bool any() const { return !doubts_.empty(); }
+  /// When the time of the next port is over; kNever: nobody has been asked.
+  ib::Instant next_deadline() const;
+  /// What those whose time is over did not repeat, as it is now; say on_done() then.
+  Change next(ib::Instant now, const World& world);
+  void on_done(ib::Instant now, bool durable);
+
+ private:
+  /// What a port registered and has not repeated.
+  struct Doubt {
+    std::set<std::pair<ib::Gid, ib::Gid>> members;  // MGID, port GID
+    std::set<store::ServiceKey> services;
+    Subscriptions::Set subscriptions;
+    ib::Instant until{ib::kNever};
+    bool empty() const { return members.empty() && services.empty() && subscriptions.empty(); }
+  };
+  /// Adds to `change` and `members` what is there of it still; how much.
+  static std::size_t end(const World& world, ib::Guid port, const Doubt& doubt, Change& change,
+                         std::vector<MemberOf>& members);
+
+  std::map<ib::Guid, Doubt> doubts_;  // by port
+  std::set<ib::Guid> ending_;         // of these, whose end is being made durable
+};
+
+}  // namespace sm::sa

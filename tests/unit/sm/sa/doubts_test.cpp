@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// After another subnet manager had answered a port: what it does not register again ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sm/sa/registry/multicast.h"
+#include "tests/unit/sm/sa/subnet.h"
+
+namespace sm::sa::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ib::wire::InformInfo;
+using ib::wire::McMemberRecord;
+using ib::wire::ServiceRecord;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+namespace attr = ib::wire::attr;
+namespace status = ib::wire::status;
+
+class SaDoubts : public ::testing::Test {
+ protected:
+  Bench bench{small_tree()};
+
+  void SetUp() override {
+    for (const std::size_t host : {3U, 4U}) {
+      join(host, 1);
+      join(host, 2);
+      serve(host, 7);
+      serve(host, 8);
+      subscribe(host, 64);
+      subscribe(host, 65);
+    }
+  }
+  void join(std::size_t host, std::uint64_t group) {
+    const auto bit = [](unsigned n) { return std::uint64_t{1} << n; };
+    McMemberRecord r;
+    r.mgid = Gid::from(0xff12401bffff0000ULL, Guid{group});
+    r.port_gid = bench.gid(host);
+    r.join_state = join_state::kFull;
+    r.q_key = 0x0b1b;
+    r.p_key = ib::kDefaultPKey;
+    const auto mask = bit(mc_bit::kMgid) | bit(mc_bit::kPortGid) | bit(mc_bit::kJoinState) |
+                      bit(mc_bit::kQKey) | bit(mc_bit::kTClass) | bit(mc_bit::kPKey) |
+                      bit(mc_bit::kSl) | bit(mc_bit::kFlowLabel);
+    ask(bench.request(Method::Set, attr::kMcMemberRecord, r, mask, 0, host));
+  }
+  void serve(std::size_t host, std::uint64_t id) {
+    ServiceRecord r;
+    r.service_id = id;
+    r.service_gid = bench.gid(host);
+    r.service_p_key = ib::kDefaultPKey;
+    r.lease = 0xFFFFFFFF;
+    ask(bench.request(Method::Set, attr::kServiceRecord, r, 0x17, 0, host));
+  }
+  void subscribe(std::size_t host, std::uint16_t number) {
+    InformInfo i;
+    i.lid_range_begin = Lid{0xFFFF};
+    i.is_generic = 1;
+    i.subscribe = 1;
+    i.type = 0xFFFF;
+    i.trap_number = number;
+    i.producer_type = 0xFFFFFF;
+    ask(bench.request(Method::Set, attr::kInformInfo, i, 0, 0, host));
+  }
+  void ask(const Packet& request) { EXPECT_EQ(bench.ask(request).mad.status(), status::kOk); }
+
+  void ask_again(const std::vector<std::size_t>& of) {
+    std::vector<Guid> ports;
+    for (const std::size_t host : of) ports.push_back(bench.host(host).guid);
+    bench.server.doubt(ports);
+    bench.server.on_asked_again(bench.now, ports);
+  }
+  void pass(ib::Duration time) {
+    bench.now = bench.now + time;
+    if (bench.server.next_deadline() <= bench.now) bench.server.on_time(bench.now);
+    (void)bench.drain();
+  }
+  /// Groups, service ids and traps of a host, each with 100, 200 and 300 added.
+  std::vector<std::uint64_t> kept(std::size_t host) {
+    const auto contents = *bench.store->load();
+    std::vector<std::uint64_t> all;
+    for (const auto& m : contents.members)
+      if (m.port_gid == bench.gid(host)) all.push_back(100 + m.mgid.guid().value);
+    for (const auto& s : contents.services)
+      if (s.owner == bench.host(host).guid) all.push_back(200 + s.record.service_id);
+    for (const auto& s : contents.subscriptions)
+      if (s.subscriber == bench.host(host).guid) all.push_back(300 + s.inform_info.trap_number);
+    return all;
+  }
+};
+
+TEST_F(SaDoubts, WhatIsNotRepeatedInAMinuteEnds) {
+  ask_again({3});
+  join(3, 2);
+  serve(3, 7);
+  subscribe(3, 65);
+  pass(59s);
+  EXPECT_THAT(kept(3), SizeIs(6));
+  EXPECT_TRUE(bench.server.awaits_clients());
+  pass(2s);
+  EXPECT_THAT(kept(3), ElementsAre(102, 207, 365));
+  EXPECT_EQ(bench.server.contents().members.size(), bench.store->load()->members.size());
+  EXPECT_FALSE(bench.server.awaits_clients());
+  EXPECT_THAT(kept(4), SizeIs(6)) << "nobody asked it";
+}
+
+TEST_F(SaDoubts, WhoRepeatsAllIsAwaitedNoLonger) {
+  ask_again({3});
+  for (const std::uint64_t group : {1U, 2U}) join(3, group);
+  for (const std::uint64_t id : {7U, 8U}) serve(3, id);
+  EXPECT_TRUE(bench.server.awaits_clients());
+  for (const std::uint16_t number : {std::uint16_t{64}, std::uint16_t{65}}) subscribe(3, number);
+  EXPECT_FALSE(bench.server.awaits_clients());
+  pass(61s);
+  EXPECT_THAT(kept(3), SizeIs(6));
+}
+
+TEST_F(SaDoubts, WhoRepeatsNothingHasNothing) {
+  ask_again({3, 4});
+  serve(4, 8);
+  pass(61s);
+  EXPECT_THAT(kept(3), IsEmpty());
+  EXPECT_THAT(kept(4), ElementsAre(208));
+  serve(3, 7);
+  pass(61s);
+  EXPECT_THAT(kept(3), ElementsAre(207)) << "what comes later is new";
+}
+
+TEST_F(SaDoubts, WhoHasNotTakenTheRequestHasTime) {
+  bench.server.doubt({bench.host(3).guid});
+  serve(3, 9);
+  pass(120s);
+  EXPECT_THAT(kept(3), SizeIs(7));
+  bench.server.on_asked_again(bench.now, {bench.host(3).guid});
+  pass(61s);
+  EXPECT_THAT(kept(3), ElementsAre(209));
+}
+
+TEST_F(SaDoubts, NothingEndsWhileAnotherOneAnswers) {
+  ask_again({3});
+  serve(3, 7);
+  bench.server.withdraw();
+  pass(61s);
+  EXPECT_THAT(kept(3), SizeIs(6));
+}
+
+TEST_F(SaDoubts, TheLastMemberOfAGroupEndsIt) {
+  const auto groups = [&] { return bench.server.contents().groups.size(); };
+  const auto before = groups();
+  join(3, 9);
+  EXPECT_EQ(groups(), before + 1);
+  ask_again({3});
+  serve(3, 7);
+  pass(61s);
+  EXPECT_THAT(kept(3), ElementsAre(207));
+  EXPECT_EQ(groups(), before);
+}
+
+}  // namespace
+}  // namespace sm::sa::test
