@@ -329,6 +329,7 @@ struct Server::Impl {
   void withdraw() {
     withdrawn = true;
     hands_over = false;
+    registrations.doubts().forget();
   }
   /// What cannot be stored any more the next one is asked for.
   void leave_unanswered(std::uint64_t ticket) {
@@ -398,10 +399,7 @@ void Server::hand_over(bool registers) {
 }
 bool Server::hands_over() const { return impl_->hands_over; }
 
-void Server::withdraw() {
-  impl_->withdraw();
-  impl_->registrations.doubts().forget();
-}
+void Server::withdraw() { impl_->withdraw(); }
 
 void Server::doubt(const std::vector<ib::Guid>& ports) {
   impl_->registrations.doubts().begin(impl_->shared.state, ports);
