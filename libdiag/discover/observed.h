@@ -57,7 +57,7 @@ struct Trouble {
     Silent,         // no answer after every attempt
     Refused,        // an answer with a status other than 0
     Garbage,        // a field that cannot be: `message` names it
-    DuplicateGuid,  // two nodes have one GUID; `route` is the newcomer's, `other_route` the
+    DuplicateGuid,  // two nodes have one GUID; `route` is the duplicate's, `other_route` the
                     // first's
     Moved,          // a cable moved while the sweep ran: sweep again
     TooFar,         // more than 63 hops away

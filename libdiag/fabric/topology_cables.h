@@ -59,7 +59,7 @@ std::size_t join_cables(Fabric& fabric, const CableClaims& claims, NodeIndex cut
 /// End ports whose GUID nobody wrote get the node's plus the port number, as vendors do.
 void fill_port_guids(Fabric& fabric);
 
-/// Two nodes of one GUID, or two ports: whoever looks one up may get the other. `line_of`: by node.
+/// Two nodes, or two ports, have one GUID: a lookup of one may find the other. `line_of`: by node.
 void warn_of_twins(const Fabric& fabric, const std::vector<std::size_t>& line_of,
                    const WarnAt& warn);
 

@@ -110,7 +110,7 @@ struct Transactor::Impl {
     }
   }
 
-  /// When one after the other goes unanswered, whoever is asked, it is not one MAD that was lost:
+  /// When one request after the other goes unanswered by any node, not just one MAD was lost:
   /// a busy host, a simulator that does not get its turn, a fabric that re-trains a link. Repeating
   /// everything would only add to it, so nothing falls due before this.
   Instant silence_until() const {

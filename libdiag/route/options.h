@@ -71,7 +71,7 @@ struct TableFiles {
 struct Chain;  // chain/chain.h
 
 struct Options {
-  /// For whoever makes the graph: behind these nodes (or ports) is no host, so they count in no
+  /// Where the graph is made: behind these nodes (or ports) is no host, so they count in no
   /// rank, place or load.
   GuidList no_hosts;
 

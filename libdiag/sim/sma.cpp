@@ -18,7 +18,7 @@ bool Model::Impl::m_key_allows(const Flight& f, PortIndex end) {
   SimPort& p = ports_[end];
   if (p.info.m_key == 0) return true;
   if (f.mad.get<&wire::SmpHeader::m_key>() == p.info.m_key) {
-    p.lease = 0;  // whoever knows the key keeps the lease alive (IBA 14.2.4.2)
+    p.lease = 0;  // a request with the key keeps the lease alive (IBA 14.2.4.2)
     return true;
   }
   if (f.mad.method() == wire::Method::Get && p.info.m_key_protect_bits < 2) return true;

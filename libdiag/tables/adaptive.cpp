@@ -16,7 +16,7 @@ namespace {
 using check::Channel;
 using check::Dependencies;
 using check::Node;
-using check::Terrain;
+using check::SwitchGraph;
 using fabric::kNoSwitch;
 using fabric::SwitchIndex;
 
@@ -64,14 +64,18 @@ void for_each_port(const PortMask& ports, Visit visit) {
 
 class LidChecker {
  public:
-  LidChecker(const fabric::Fabric& fabric, const Terrain& terrain, const LinearTables& lfts,
-             const PortGroups& groups)
-      : fabric_(fabric), terrain_(terrain), lfts_(lfts), groups_(groups), choices_(lfts, groups) {}
+  LidChecker(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
+             const LinearTables& lfts, const PortGroups& groups)
+      : fabric_(fabric),
+        switch_graph_(switch_graph),
+        lfts_(lfts),
+        groups_(groups),
+        choices_(lfts, groups) {}
 
   std::vector<ChoiceFault> run() {
     std::vector<ChoiceFault> faults;
     std::optional<ChoiceFault> before;
-    for (const auto& to : terrain_.destinations) {
+    for (const auto& to : switch_graph_.destinations) {
       if (choices_.take(to)) before = choices_.has_groups() ? fault(to) : std::nullopt;
       if (!choices_.has_groups()) continue;
       if (auto own = without_own_port(to))
@@ -83,7 +87,7 @@ class LidChecker {
   }
 
  private:
-  std::string name(SwitchIndex s) const { return switch_name(fabric_, terrain_.graph, s); }
+  std::string name(SwitchIndex s) const { return switch_name(fabric_, switch_graph_.graph, s); }
 
   std::optional<ChoiceFault> without_own_port(const fabric::Destination& to) const {
     for (SwitchIndex s = 0; s < groups_.switch_count(); ++s) {
@@ -105,7 +109,7 @@ class LidChecker {
       if (s == to.leaf) continue;
       const bool chooses = groups_.find(s, to.lid) != nullptr;
       for_each_port(choices_.at(s), [&](std::uint8_t port) {
-        const Channel c = terrain_.link(s, port);
+        const Channel c = switch_graph_.link(s, port);
         if (c == check::kNoChannel) {
           if (chooses && !found)
             found = ChoiceFault{ChoiceFault::Kind::NoLink, to.lid,
@@ -113,7 +117,7 @@ class LidChecker {
                                             name(s), to.lid.value)};
           return;
         }
-        const SwitchIndex next = terrain_.to[c];
+        const SwitchIndex next = switch_graph_.to[c];
         ++entries_[next];
         if (chooses && !found && next != to.leaf && choices_.at(next).empty())
           found = ChoiceFault{ChoiceFault::Kind::Lost, to.lid,
@@ -133,9 +137,9 @@ class LidChecker {
     for (std::size_t i = 0; i < ready_.size(); ++i) {
       if (ready_[i] == to.leaf) continue;
       for_each_port(choices_.at(ready_[i]), [&](std::uint8_t port) {
-        const Channel c = terrain_.link(ready_[i], port);
-        if (c != check::kNoChannel && --entries_[terrain_.to[c]] == 0)
-          ready_.push_back(terrain_.to[c]);
+        const Channel c = switch_graph_.link(ready_[i], port);
+        if (c != check::kNoChannel && --entries_[switch_graph_.to[c]] == 0)
+          ready_.push_back(switch_graph_.to[c]);
       });
     }
     for (SwitchIndex s = 0; s < entries_.size(); ++s)
@@ -147,7 +151,7 @@ class LidChecker {
   }
 
   const fabric::Fabric& fabric_;
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const LinearTables& lfts_;
   const PortGroups& groups_;
   Choices choices_;
@@ -156,23 +160,24 @@ class LidChecker {
 };
 
 /// All packets on one VL.
-Dependencies on_one_vl(const Terrain& terrain, const LinearTables& lfts, const PortGroups& groups) {
-  Dependencies turns(terrain, 1);
+Dependencies on_one_vl(const SwitchGraph& switch_graph, const LinearTables& lfts,
+                       const PortGroups& groups) {
+  Dependencies turns(switch_graph, 1);
   Choices choices(lfts, groups);
-  std::vector<std::uint32_t> seen(terrain.graph.switch_count(), 0);
+  std::vector<std::uint32_t> seen(switch_graph.graph.switch_count(), 0);
   std::uint32_t stamp = 0;
   std::vector<SwitchIndex> queue;
-  for (const auto& to : terrain.destinations) {
+  for (const auto& to : switch_graph.destinations) {
     if (to.is_switch() || !choices.take(to)) continue;
     ++stamp;
-    queue.assign(terrain.sources.begin(), terrain.sources.end());
+    queue.assign(switch_graph.sources.begin(), switch_graph.sources.end());
     for (const SwitchIndex s : queue) seen[s] = stamp;
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (queue[i] == to.leaf) continue;
       for_each_port(choices.at(queue[i]), [&](std::uint8_t port) {
-        const Channel c = terrain.link(queue[i], port);
+        const Channel c = switch_graph.link(queue[i], port);
         if (c == check::kNoChannel) return;
-        const SwitchIndex next = terrain.to[c];
+        const SwitchIndex next = switch_graph.to[c];
         if (next == to.leaf) return;
         for (std::size_t word = 0; word < turns.words(); ++word)
           turns.add_word(c, word, choices.at(next).bits[word]);
@@ -188,22 +193,22 @@ constexpr std::uint8_t kDropped = 15;
 /// Each pair on the VLs of its SLs.
 class ByVls {
  public:
-  ByVls(const Terrain& terrain, const LinearTables& lfts, const PortGroups& groups,
+  ByVls(const SwitchGraph& switch_graph, const LinearTables& lfts, const PortGroups& groups,
         const VirtualLanes& virtual_lanes)
-      : terrain_(terrain), virtual_lanes_(virtual_lanes), choices_(lfts, groups) {
+      : switch_graph_(switch_graph), virtual_lanes_(virtual_lanes), choices_(lfts, groups) {
     for (const SlToVlRow& row : virtual_lanes.sl_to_vl.rows())
       for (const std::uint8_t vl : row.vl)
         if (vl < kDropped) vls_ = std::max<unsigned>(vls_, vl + 1U);
-    entrances_.resize(terrain.graph.switch_count());
-    for (const auto& d : terrain.destinations)
+    entrances_.resize(switch_graph.graph.switch_count());
+    for (const auto& d : switch_graph.destinations)
       if (auto& ports = entrances_[d.leaf]; std::ranges::find(ports, d.port) == ports.end())
         ports.push_back(d.port);
   }
 
   Dependencies run() {
-    Dependencies turns(terrain_, vls_);
+    Dependencies turns(switch_graph_, vls_);
     seen_.assign(turns.nodes(), 0);
-    for (const auto& to : terrain_.destinations) {
+    for (const auto& to : switch_graph_.destinations) {
       if (to.is_switch()) continue;
       choices_.take(to);
       for (std::uint8_t sl = 0; sl < 16; ++sl) follow(turns, to, sl);
@@ -227,10 +232,10 @@ class ByVls {
       const Node n = turns.node(c, lane);
       if (std::exchange(seen_[n], stamp_) != stamp_) queue_.push_back(n);
     };
-    for (const SwitchIndex s : terrain_.sources) {
+    for (const SwitchIndex s : switch_graph_.sources) {
       if (s == to.leaf || !uses(s, to.leaf, sl)) continue;
       for_each_port(choices_.at(s), [&](std::uint8_t port) {
-        const Channel c = terrain_.link(s, port);
+        const Channel c = switch_graph_.link(s, port);
         if (c == check::kNoChannel) return;
         for (const std::uint8_t in : entrances_[s])
           if (const std::uint8_t lane = vl(s, in, port, sl); lane < kDropped) visit(c, lane);
@@ -239,12 +244,12 @@ class ByVls {
     for (std::size_t i = 0; i < queue_.size(); ++i) {
       const Node n = queue_[i];
       const Channel before = turns.channel(n);
-      const SwitchIndex s = terrain_.to[before];
+      const SwitchIndex s = switch_graph_.to[before];
       if (s == to.leaf) continue;
       for_each_port(choices_.at(s), [&](std::uint8_t port) {
-        const Channel c = terrain_.link(s, port);
+        const Channel c = switch_graph_.link(s, port);
         if (c == check::kNoChannel) return;
-        const std::uint8_t lane = vl(s, terrain_.in_port[before], port, sl);
+        const std::uint8_t lane = vl(s, switch_graph_.in_port[before], port, sl);
         if (lane >= kDropped) return;
         turns.add(check::Turn{n, turns.node(c, lane)});
         visit(c, lane);
@@ -252,7 +257,7 @@ class ByVls {
     }
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const VirtualLanes& virtual_lanes_;
   Choices choices_;
   unsigned vls_{1};
@@ -262,22 +267,22 @@ class ByVls {
   std::vector<Node> queue_;
 };
 
-std::optional<ChoiceFault> circle_in(const fabric::Fabric& fabric, const Terrain& terrain,
+std::optional<ChoiceFault> circle_in(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                                      const Dependencies& turns) {
-  const check::Order order = order_of(terrain, turns);
+  const check::Order order = order_of(switch_graph, turns);
   if (order.left.empty()) return std::nullopt;
-  const std::vector<Node> circle = cycle_in(terrain, turns, order.left);
+  const std::vector<Node> circle = cycle_in(switch_graph, turns, order.left);
   std::string path;
   constexpr std::size_t kNamed = 8;
   for (std::size_t i = 0; i < circle.size() && i < kNamed; ++i) {
     const Channel c = turns.channel(circle[i]);
-    path += fmt::format("{} port {}{} -> ", switch_name(fabric, terrain.graph, terrain.from(c)),
-                        terrain.port(c),
-                        turns.vls() > 1 ? fmt::format(" VL {}", turns.vl(circle[i])) : "");
+    path += fmt::format(
+        "{} port {}{} -> ", switch_name(fabric, switch_graph.graph, switch_graph.from(c)),
+        switch_graph.port(c), turns.vls() > 1 ? fmt::format(" VL {}", turns.vl(circle[i])) : "");
   }
-  path += circle.size() > kNamed
-              ? "..."
-              : switch_name(fabric, terrain.graph, terrain.from(turns.channel(circle.front())));
+  path += circle.size() > kNamed ? "..."
+                                 : switch_name(fabric, switch_graph.graph,
+                                               switch_graph.from(turns.channel(circle.front())));
   return ChoiceFault{ChoiceFault::Kind::CreditLoop, kNoLid,
                      fmt::format("credit loop through {} links: {}", circle.size(), path)};
 }
@@ -295,7 +300,7 @@ std::uint16_t PortGroups::number_of(SwitchIndex s, const PortMask& ports) {
 std::vector<ChoiceFault> faulty_choices(const fabric::Fabric& fabric,
                                         const fabric::CompactGraph& graph, const LinearTables& lfts,
                                         const PortGroups& groups) {
-  return LidChecker(fabric, Terrain(graph, kNoLid), lfts, groups).run();
+  return LidChecker(fabric, SwitchGraph(graph, kNoLid), lfts, groups).run();
 }
 
 std::optional<ChoiceFault> credit_loop_of_choices(const fabric::Fabric& fabric,
@@ -303,10 +308,10 @@ std::optional<ChoiceFault> credit_loop_of_choices(const fabric::Fabric& fabric,
                                                   const LinearTables& lfts,
                                                   const PortGroups& groups,
                                                   const VirtualLanes& virtual_lanes, Lid sm_lid) {
-  const Terrain terrain(graph, sm_lid);
-  auto fault = circle_in(fabric, terrain, on_one_vl(terrain, lfts, groups));
+  const SwitchGraph switch_graph(graph, sm_lid);
+  auto fault = circle_in(fabric, switch_graph, on_one_vl(switch_graph, lfts, groups));
   if (!fault || virtual_lanes.trivial()) return fault;
-  return circle_in(fabric, terrain, ByVls(terrain, lfts, groups, virtual_lanes).run());
+  return circle_in(fabric, switch_graph, ByVls(switch_graph, lfts, groups, virtual_lanes).run());
 }
 
 }  // namespace ib::tables

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "libdiag/base/parallel.h"
-#include "libdiag/tables/verify_terrain.h"
+#include "libdiag/tables/verify_switch_graph.h"
 
 namespace ib::tables {
 namespace {
@@ -15,11 +15,11 @@ using namespace check;
 /// Counts for one pair of switches at a time.
 class Counter {
  public:
-  Counter(const Terrain& terrain, const LinearTables& tables)
-      : terrain_(terrain),
+  Counter(const SwitchGraph& switch_graph, const LinearTables& tables)
+      : switch_graph_(switch_graph),
         tables_(tables),
-        used_(terrain.channels(), false),
-        reached_by_(terrain.graph.switch_count(), kNoChannel) {}
+        used_(switch_graph.channels(), false),
+        reached_by_(switch_graph.graph.switch_count(), kNoChannel) {}
 
   /// In the order of the LIDs, so it is what there is at least.
   std::size_t found(const Ways& ways) {
@@ -44,8 +44,8 @@ class Counter {
  private:
   bool path_to(const Ways& ways, Lid lid) {
     path_.clear();
-    for (SwitchIndex s = ways.from; s != ways.to; s = terrain_.to[path_.back()]) {
-      const Channel c = terrain_.link(s, tables_.at(s, lid));
+    for (SwitchIndex s = ways.from; s != ways.to; s = switch_graph_.to[path_.back()]) {
+      const Channel c = switch_graph_.link(s, tables_.at(s, lid));
       if (c == kNoChannel || path_.size() == kHopsMax) return false;
       path_.push_back(c);
     }
@@ -62,9 +62,9 @@ class Counter {
         reached_by_[next] = by;
         queue.push_back(next);
       };
-      for (const auto& arc : terrain_.graph.arcs(s)) {
-        const Channel out = terrain_.channel(s, arc.out_port);
-        const Channel back = terrain_.channel(arc.to, arc.in_port);
+      for (const auto& arc : switch_graph_.graph.arcs(s)) {
+        const Channel out = switch_graph_.channel(s, arc.out_port);
+        const Channel back = switch_graph_.channel(arc.to, arc.in_port);
         if (!used_[out]) reach(arc.to, out);
         if (used_[back]) reach(arc.to, back);
       }
@@ -72,8 +72,8 @@ class Counter {
     const bool found = reached_by_[ways.to] != kNoChannel;
     for (SwitchIndex s = ways.to; found && s != ways.from;) {
       const Channel c = reached_by_[s];
-      const bool turned_back = terrain_.from(c) == s;
-      s = turned_back ? terrain_.to[c] : terrain_.from(c);
+      const bool turned_back = switch_graph_.from(c) == s;
+      s = turned_back ? switch_graph_.to[c] : switch_graph_.from(c);
       if (turned_back)
         used_[c] = false;
       else
@@ -92,7 +92,7 @@ class Counter {
     touched_.clear();
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const LinearTables& tables_;
   std::vector<bool> used_;
   std::vector<Channel> touched_, path_;
@@ -105,9 +105,9 @@ DisjointPaths disjoint_paths(const fabric::CompactGraph& graph, const LinearTabl
                              std::span<const Ways> ways) {
   DisjointPaths result;
   if (ways.empty() || tables.switch_count() != graph.switch_count()) return result;
-  const Terrain terrain(graph, kNoLid);
+  const SwitchGraph switch_graph(graph, kNoLid);
   std::vector<std::pair<std::size_t, std::size_t>> counts(ways.size());
-  PerWorker<Counter> counters([&] { return Counter(terrain, tables); });
+  PerWorker<Counter> counters([&] { return Counter(switch_graph, tables); });
   parallel_for(std::size_t{0}, ways.size(), [&](std::size_t i) {
     Counter& counter = counters.local();
     counts[i] = {counter.found(ways[i]), counter.possible(ways[i], ways[i].lids.size())};

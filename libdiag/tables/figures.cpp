@@ -21,9 +21,9 @@ struct Host {
   Lid lid{};  // the base LID
 };
 
-std::vector<Host> hosts_of(const Terrain& terrain) {
+std::vector<Host> hosts_of(const SwitchGraph& switch_graph) {
   std::vector<Host> hosts;
-  for (const auto& d : terrain.destinations)
+  for (const auto& d : switch_graph.destinations)
     if (d.is_host) hosts.push_back({d.leaf, d.port, d.lid});
   std::sort(hosts.begin(), hosts.end(), [](const Host& a, const Host& b) {
     return std::tie(a.leaf, a.port, a.lid) < std::tie(b.leaf, b.port, b.lid);
@@ -63,8 +63,8 @@ std::vector<std::uint32_t> shuffled(std::size_t n, std::uint64_t seed) {
 /// Flows of one pattern over the links.
 class Pattern {
  public:
-  Pattern(const Terrain& terrain, const LinearTables& tables)
-      : terrain_(terrain), tables_(tables), flows_(terrain.channels(), 0) {}
+  Pattern(const SwitchGraph& switch_graph, const LinearTables& tables)
+      : switch_graph_(switch_graph), tables_(tables), flows_(switch_graph.channels(), 0) {}
 
   void clear() { std::fill(flows_.begin(), flows_.end(), 0), worst_ = 0; }
   void add(const Host& from, const Host& to) {
@@ -83,14 +83,14 @@ class Pattern {
   void follow(const Host& from, const Host& to, Function function) const {
     SwitchIndex s = from.leaf;
     for (unsigned hop = 0; hop < kHopsMax && s != to.leaf; ++hop) {
-      const Channel c = terrain_.link(s, tables_.at(s, to.lid));
+      const Channel c = switch_graph_.link(s, tables_.at(s, to.lid));
       if (c == kNoChannel) return;
       function(c);
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const LinearTables& tables_;
   std::vector<std::uint32_t> flows_;
   std::uint32_t worst_{0};
@@ -98,9 +98,9 @@ class Pattern {
 
 /// Runs function(pattern, i) for i in 0..count in parallel.
 template <class Function>
-void for_patterns(const Terrain& terrain, const LinearTables& tables, std::size_t count,
+void for_patterns(const SwitchGraph& switch_graph, const LinearTables& tables, std::size_t count,
                   Function function) {
-  PerWorker<Pattern> patterns([&] { return Pattern(terrain, tables); });
+  PerWorker<Pattern> patterns([&] { return Pattern(switch_graph, tables); });
   parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     Pattern& pattern = patterns.local();
     pattern.clear();
@@ -130,11 +130,11 @@ struct Lengths {
 };
 
 /// Up to 64 leaves at a time, whose distances come together.
-Lengths lengths_to(const Terrain& terrain, const LinearTables& tables,
+Lengths lengths_to(const SwitchGraph& switch_graph, const LinearTables& tables,
                    std::span<const SwitchIndex> leaves,
                    const std::vector<std::vector<Lid>>& lids_of) {
-  const std::size_t switches = terrain.graph.switch_count();
-  const LeastHops hops = least_hops(terrain.graph, leaves);
+  const std::size_t switches = switch_graph.graph.switch_count();
+  const LeastHops hops = least_hops(switch_graph.graph, leaves);
   Lengths result;
   std::vector<std::uint32_t> depth(switches), stamp(switches, 0);
   std::vector<SwitchIndex> path;
@@ -150,14 +150,14 @@ Lengths lengths_to(const Terrain& terrain, const LinearTables& tables,
       ++now;
       depth[leaves[b]] = 0;
       stamp[leaves[b]] = now;
-      for (const SwitchIndex source : terrain.sources) {
+      for (const SwitchIndex source : switch_graph.sources) {
         path.clear();
         SwitchIndex s = source;
         while (stamp[s] != now && path.size() <= kHopsMax) {
           path.push_back(s);
-          const Channel c = terrain.link(s, tables.at(s, lid));
+          const Channel c = switch_graph.link(s, tables.at(s, lid));
           if (c == kNoChannel) break;
-          s = terrain.to[c];
+          s = switch_graph.to[c];
         }
         std::uint32_t at = stamp[s] == now ? depth[s] : kLost;
         for (auto p = path.rbegin(); p != path.rend(); ++p) {
@@ -166,7 +166,7 @@ Lengths lengths_to(const Terrain& terrain, const LinearTables& tables,
           depth[*p] = at;
         }
         if (depth[source] == kLost || source == leaves[b]) continue;
-        const std::uint64_t weight = terrain.hosts[source];
+        const std::uint64_t weight = switch_graph.hosts[source];
         result.pairs += weight;
         result.hops += weight * depth[source];
         result.least += weight * distance[source];
@@ -179,32 +179,34 @@ Lengths lengths_to(const Terrain& terrain, const LinearTables& tables,
 }
 
 /// What leaves the hosts of a switch, or reaches them, crosses its links.
-std::uint64_t cut_floor(const Terrain& terrain, const std::vector<std::vector<Lid>>& lids_of) {
+std::uint64_t cut_floor(const SwitchGraph& switch_graph,
+                        const std::vector<std::vector<Lid>>& lids_of) {
   std::uint64_t floor = 0;
-  std::vector<std::uint64_t> hosts_in(terrain.pieces.count, 0), lids_in(terrain.pieces.count, 0);
+  std::vector<std::uint64_t> hosts_in(switch_graph.pieces.count, 0),
+      lids_in(switch_graph.pieces.count, 0);
   for (SwitchIndex s = 0; s < lids_of.size(); ++s) {
-    hosts_in[terrain.pieces.of[s]] += terrain.hosts[s];
-    lids_in[terrain.pieces.of[s]] += lids_of[s].size();
+    hosts_in[switch_graph.pieces.of[s]] += switch_graph.hosts[s];
+    lids_in[switch_graph.pieces.of[s]] += lids_of[s].size();
   }
   for (SwitchIndex s = 0; s < lids_of.size(); ++s) {
-    const std::uint64_t links = terrain.graph.arcs(s).size();
+    const std::uint64_t links = switch_graph.graph.arcs(s).size();
     if (links == 0) continue;
-    const std::uint64_t hosts = hosts_in[terrain.pieces.of[s]];
-    const std::uint64_t lids = lids_in[terrain.pieces.of[s]];
-    const std::uint64_t out = terrain.hosts[s] * (lids - lids_of[s].size());
-    const std::uint64_t in = (hosts - terrain.hosts[s]) * lids_of[s].size();
+    const std::uint64_t hosts = hosts_in[switch_graph.pieces.of[s]];
+    const std::uint64_t lids = lids_in[switch_graph.pieces.of[s]];
+    const std::uint64_t out = switch_graph.hosts[s] * (lids - lids_of[s].size());
+    const std::uint64_t in = (hosts - switch_graph.hosts[s]) * lids_of[s].size();
     floor = std::max(floor, (std::max(out, in) + links - 1) / links);
   }
   return floor;
 }
 
 /// Precondition: two hosts at least.
-Figures::Contention under_shifts(const Terrain& terrain, const LinearTables& tables,
+Figures::Contention under_shifts(const SwitchGraph& switch_graph, const LinearTables& tables,
                                  std::span<const Host> hosts, const FiguresOptions& options) {
   const std::size_t n = hosts.size();
   const bool all = n <= options.all_shifts_up_to;
   std::vector<std::uint32_t> worst(all ? n - 1 : options.samples);
-  for_patterns(terrain, tables, worst.size(), [&](Pattern& pattern, std::size_t i) {
+  for_patterns(switch_graph, tables, worst.size(), [&](Pattern& pattern, std::size_t i) {
     const std::size_t k = all ? i + 1 : 1 + Random(options.seed * 3 + i).below(n - 1);
     for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[(h + k) % n]);
     worst[i] = pattern.worst();
@@ -221,28 +223,28 @@ double all_to_all(const WeighedLoads& loads, std::size_t hosts, std::size_t lids
 /// A sample, LIDs in ascending order.
 std::vector<Ways> between_switches(std::span<const SwitchIndex> leaves,
                                    const std::vector<std::vector<Lid>>& lids_of,
-                                   const Terrain& terrain, const FiguresOptions& options) {
+                                   const SwitchGraph& switch_graph, const FiguresOptions& options) {
   std::vector<Ways> ways;
   for (std::size_t i = 0; leaves.size() > 1 && i < options.path_samples; ++i) {
     Random random(options.seed * 11 + i);
     const SwitchIndex from = leaves[random.below(leaves.size())];
     const SwitchIndex to = leaves[random.below(leaves.size())];
-    if (from != to && !terrain.apart(from, to)) ways.push_back({from, to, lids_of[to]});
+    if (from != to && !switch_graph.apart(from, to)) ways.push_back({from, to, lids_of[to]});
   }
   return ways;
 }
 
 /// Likewise; nothing where ports have one LID.
 std::vector<Ways> to_ports(std::span<const Host> hosts, std::span<const SwitchIndex> leaves,
-                           const Terrain& terrain, const FiguresOptions& options) {
+                           const SwitchGraph& switch_graph, const FiguresOptions& options) {
   std::vector<Ways> ways;
   for (std::size_t i = 0; leaves.size() > 1 && i < options.path_samples; ++i) {
     Random random(options.seed * 13 + i);
     const Host& to = hosts[random.below(hosts.size())];
     const SwitchIndex from = leaves[random.below(leaves.size())];
-    if (from == to.leaf || terrain.apart(from, to.leaf)) continue;
+    if (from == to.leaf || switch_graph.apart(from, to.leaf)) continue;
     Ways& way = ways.emplace_back(Ways{from, to.leaf, {}});
-    for (const auto& d : terrain.destinations)
+    for (const auto& d : switch_graph.destinations)
       if (d.leaf == to.leaf && d.port == to.port) way.lids.push_back(d.lid);
     if (way.lids.size() < 2) ways.pop_back();
   }
@@ -253,16 +255,16 @@ std::vector<Ways> to_ports(std::span<const Host> hosts, std::span<const SwitchIn
 
 Figures::Contention shift_contention(const fabric::CompactGraph& graph, const LinearTables& tables,
                                      const FiguresOptions& options) {
-  const Terrain terrain(graph, kNoLid);
-  const std::vector<Host> hosts = hosts_of(terrain);
+  const SwitchGraph switch_graph(graph, kNoLid);
+  const std::vector<Host> hosts = hosts_of(switch_graph);
   if (hosts.size() < 2 || tables.switch_count() != graph.switch_count()) return {};
-  return under_shifts(terrain, tables, hosts, options);
+  return under_shifts(switch_graph, tables, hosts, options);
 }
 
 Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                 const LinearTables& tables, const FiguresOptions& options) {
-  const Terrain terrain(graph, kNoLid);
-  const std::vector<Host> hosts = hosts_of(terrain);
+  const SwitchGraph switch_graph(graph, kNoLid);
+  const std::vector<Host> hosts = hosts_of(switch_graph);
   Figures result;
   result.hosts = hosts.size();
   if (hosts.size() < 2 || tables.switch_count() != graph.switch_count()) return result;
@@ -275,7 +277,7 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
   std::vector<std::vector<Lid>> lids_of(graph.switch_count());
   std::vector<SwitchIndex> leaves;
   std::size_t lids = 0;
-  for (const auto& d : terrain.destinations) {
+  for (const auto& d : switch_graph.destinations) {
     if (!d.is_host) continue;
     ++lids;
     if (lids_of[d.leaf].empty()) leaves.push_back(d.leaf);
@@ -286,7 +288,7 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
   parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
     const std::size_t first = i * kTargetsPerBatch;
     parts[i] = lengths_to(
-        terrain, tables,
+        switch_graph, tables,
         std::span(leaves).subspan(first, std::min(kTargetsPerBatch, leaves.size() - first)),
         lids_of);
   });
@@ -299,22 +301,24 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
   }
   result.hops_max = lengths.hops_max;
   result.extra_hops_max = lengths.extra_max;
-  result.load_floor = cut_floor(terrain, lids_of);
+  result.load_floor = cut_floor(switch_graph, lids_of);
   if (graph.arc_count() != 0)
     result.load_floor =
         std::max(result.load_floor, (lengths.least + graph.arc_count() - 1) / graph.arc_count());
 
   result.weighed = weighed_loads(fabric, graph, by_arc, static_cast<double>(lengths.least));
   result.all_to_all = all_to_all(result.weighed, hosts.size(), lids);
-  result.paths = disjoint_paths(graph, tables, between_switches(leaves, lids_of, terrain, options));
-  result.paths_of_port = disjoint_paths(graph, tables, to_ports(hosts, leaves, terrain, options));
+  result.paths =
+      disjoint_paths(graph, tables, between_switches(leaves, lids_of, switch_graph, options));
+  result.paths_of_port =
+      disjoint_paths(graph, tables, to_ports(hosts, leaves, switch_graph, options));
 
   // Patterns.
   const std::size_t n = hosts.size();
-  result.shifts = under_shifts(terrain, tables, hosts, options);
+  result.shifts = under_shifts(switch_graph, tables, hosts, options);
 
   std::vector<std::uint32_t> worst(options.samples, 0);
-  for_patterns(terrain, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
+  for_patterns(switch_graph, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
     const auto target = shuffled(n, options.seed * 5 + i);
     for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[target[h]]);
     worst[i] = pattern.worst();
@@ -322,7 +326,7 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
   result.permutations = summary(worst);
 
   std::vector<double> shares(options.samples, 0);
-  for_patterns(terrain, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
+  for_patterns(switch_graph, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
     const auto order = shuffled(n, options.seed * 7 + i);
     const std::size_t half = n / 2;
     const auto for_flows = [&](auto function) {

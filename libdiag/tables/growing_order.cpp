@@ -6,9 +6,12 @@
 
 namespace ib::tables::check {
 
-GrowingOrder::GrowingOrder(const Terrain& terrain, Dependencies& turns,
+GrowingOrder::GrowingOrder(const SwitchGraph& switch_graph, Dependencies& turns,
                            std::vector<std::uint32_t> position, std::size_t steps_max)
-    : terrain_(terrain), turns_(turns), position_(std::move(position)), steps_max_(steps_max) {}
+    : switch_graph_(switch_graph),
+      turns_(turns),
+      position_(std::move(position)),
+      steps_max_(steps_max) {}
 
 bool GrowingOrder::add(Turn turn) {
   if (turns_.has(turn)) return true;
@@ -29,7 +32,7 @@ void GrowingOrder::prepare() {
   if (!node_at_.empty()) return;
   node_at_.resize(position_.size());
   for (Node n = 0; n < position_.size(); ++n) node_at_[position_[n]] = n;
-  const std::size_t switches = terrain_.graph.switch_count();
+  const std::size_t switches = switch_graph_.graph.switch_count();
   met_.assign(switches * turns_.words(), 0);
   before_.resize(switches);
 }
@@ -42,7 +45,7 @@ bool GrowingOrder::search_ahead(Turn turn) {
   bool closes = false;
   for (std::size_t i = 0; i < ahead_.size() && !closes; ++i) {
     const Node from = ahead_[i];
-    const SwitchIndex s = terrain_.to[turns_.channel(from)];
+    const SwitchIndex s = switch_graph_.to[turns_.channel(from)];
     if (s == fabric::kNoSwitch) continue;
     const std::size_t met = s * turns_.words();
     for (std::size_t w = 0; w < turns_.words(); ++w) {
@@ -67,14 +70,14 @@ bool GrowingOrder::search_ahead(Turn turn) {
 GrowingOrder::Before& GrowingOrder::before(SwitchIndex s) {
   Before& before = before_[s];
   if (before.words != 0) return before;
-  const auto into = terrain_.into(s);
+  const auto into = switch_graph_.into(s);
   before.words = std::max<std::size_t>(1, (into.size() * turns_.vls() + 63) / 64);
-  before.bits.assign(terrain_.stride * turns_.vls() * before.words, 0);
+  before.bits.assign(switch_graph_.stride * turns_.vls() * before.words, 0);
   before.met.assign(before.words, 0);
   for (std::size_t i = 0; i < into.size(); ++i)
     for (unsigned vl = 0; vl < turns_.vls(); ++vl) {
       const std::size_t bit = i * turns_.vls() + vl;
-      turns_.for_next(terrain_, turns_.node(into[i], vl), [&](Node n) {
+      turns_.for_next(switch_graph_, turns_.node(into[i], vl), [&](Node n) {
         before.bits[(n - turns_.first_out(s)) * before.words + bit / 64] |= std::uint64_t{1}
                                                                             << (bit % 64);
       });
@@ -84,9 +87,9 @@ GrowingOrder::Before& GrowingOrder::before(SwitchIndex s) {
 
 /// Of a turn that was added.
 void GrowingOrder::note(Turn turn) {
-  const SwitchIndex s = terrain_.from(turns_.channel(turn.after));
+  const SwitchIndex s = switch_graph_.from(turns_.channel(turn.after));
   if (before_.empty() || before_[s].words == 0) return;
-  const auto into = terrain_.into(s);
+  const auto into = switch_graph_.into(s);
   const auto at = std::find(into.begin(), into.end(), turns_.channel(turn.before));
   const std::size_t bit =
       static_cast<std::size_t>(at - into.begin()) * turns_.vls() + turns_.vl(turn.before);
@@ -99,7 +102,7 @@ void GrowingOrder::search_behind(Turn turn) {
   const std::uint32_t low = position_[turn.after];
   behind_.assign(1, turn.before);
   for (std::size_t i = 0; i < behind_.size(); ++i) {
-    const SwitchIndex s = terrain_.from(turns_.channel(behind_[i]));
+    const SwitchIndex s = switch_graph_.from(turns_.channel(behind_[i]));
     Before& known = before(s);
     if (!known.has_met) met_at_.push_back(s);
     known.has_met = true;
@@ -109,7 +112,7 @@ void GrowingOrder::search_behind(Turn turn) {
       known.met[w] |= bits;
       for (; bits != 0; bits &= bits - 1) {
         const std::size_t bit = w * 64 + static_cast<unsigned>(std::countr_zero(bits));
-        const Node n = turns_.node(terrain_.into(s)[bit / turns_.vls()],
+        const Node n = turns_.node(switch_graph_.into(s)[bit / turns_.vls()],
                                    static_cast<unsigned>(bit % turns_.vls()));
         if (position_[n] > low && n != turn.before) behind_.push_back(n);
       }

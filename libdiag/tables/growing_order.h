@@ -15,8 +15,8 @@ class GrowingOrder {
   static constexpr std::size_t kStepsForOptional = 10'000'000;
 
   /// Precondition: `position` is an order of `turns`, which has no cycle.
-  GrowingOrder(const Terrain& terrain, Dependencies& turns, std::vector<std::uint32_t> position,
-               std::size_t steps_max = ~std::size_t{0});
+  GrowingOrder(const SwitchGraph& switch_graph, Dependencies& turns,
+               std::vector<std::uint32_t> position, std::size_t steps_max = ~std::size_t{0});
 
   /// Adds `turn`; false, and nothing changes, when it would close a cycle, or when it needs the
   /// order to change after steps_max.
@@ -27,7 +27,7 @@ class GrowingOrder {
 
  private:
   /// Of a switch that a search backwards has come to: what leads to each node out of it, as bits in
-  /// the order of Terrain::into() and VLs.
+  /// the order of SwitchGraph::into() and VLs.
   struct Before {
     std::size_t words{0};
     std::vector<std::uint64_t> bits;  // by node
@@ -42,7 +42,7 @@ class GrowingOrder {
   void mend();
   void places_of(const std::vector<Node>& nodes, std::vector<std::uint32_t>& places) const;
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   Dependencies& turns_;
   std::vector<std::uint32_t> position_;  // by node
   std::size_t steps_{0}, steps_max_;

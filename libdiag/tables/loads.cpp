@@ -19,10 +19,10 @@ struct Leaf {
   std::vector<std::uint16_t> lids;
 };
 
-std::vector<Leaf> leaves_with_hosts(const Terrain& terrain, const LinearTables& tables) {
+std::vector<Leaf> leaves_with_hosts(const SwitchGraph& switch_graph, const LinearTables& tables) {
   std::vector<Leaf> leaves;
-  std::vector<std::size_t> index(terrain.graph.switch_count(), ~std::size_t{0});
-  for (const auto& d : terrain.destinations) {
+  std::vector<std::size_t> index(switch_graph.graph.switch_count(), ~std::size_t{0});
+  for (const auto& d : switch_graph.destinations) {
     if (!d.is_host || d.lid.value >= tables.lid_count()) continue;
     if (index[d.leaf] == ~std::size_t{0}) {
       index[d.leaf] = leaves.size();
@@ -37,14 +37,14 @@ std::vector<Leaf> leaves_with_hosts(const Terrain& terrain, const LinearTables& 
 /// they send and what came by from far to near.
 class LoadCounter {
  public:
-  LoadCounter(const Terrain& terrain, const LinearTables& tables)
-      : load(terrain.channels(), 0), terrain_(terrain), tables_(tables) {}
+  LoadCounter(const SwitchGraph& switch_graph, const LinearTables& tables)
+      : load(switch_graph.channels(), 0), switch_graph_(switch_graph), tables_(tables) {}
 
   void run(std::span<const Leaf> leaves) {
     std::vector<SwitchIndex> targets;
     for (const Leaf& leaf : leaves) targets.push_back(leaf.at);
-    const LeastHops hops = least_hops(terrain_.graph, targets);
-    const std::size_t switches = terrain_.graph.switch_count();
+    const LeastHops hops = least_hops(switch_graph_.graph, targets);
+    const std::size_t switches = switch_graph_.graph.switch_count();
     std::vector<std::size_t> hops_from(switches);
     std::vector<std::vector<SwitchIndex>> by_hops(hops.at.size());
     for (std::size_t b = 0; b < leaves.size(); ++b) {
@@ -64,20 +64,20 @@ class LoadCounter {
            std::span<const std::size_t> hops_from) {
     const std::size_t lids = leaf.lids.size();
     // LIDs limit their number to 49,151. A switch that has handed them on has none left.
-    if (arriving_.size() < terrain_.graph.switch_count() * lids)
-      arriving_.resize(terrain_.graph.switch_count() * lids, 0);
+    if (arriving_.size() < switch_graph_.graph.switch_count() * lids)
+      arriving_.resize(switch_graph_.graph.switch_count() * lids, 0);
     for (std::size_t d = by_hops.size(); d-- > 1;)
       for (const SwitchIndex s : by_hops[d]) {
         const std::uint8_t* row = tables_.row(s).data();
         std::uint16_t* here = arriving_.data() + s * lids;
         for (std::size_t i = 0; i < lids; ++i) {
-          const std::uint32_t sources = here[i] + terrain_.hosts[s];
+          const std::uint32_t sources = here[i] + switch_graph_.hosts[s];
           here[i] = 0;
           if (sources == 0) continue;
-          const Channel c = terrain_.link(s, row[leaf.lids[i]]);
+          const Channel c = switch_graph_.link(s, row[leaf.lids[i]]);
           if (c == kNoChannel) continue;
           load[c] += sources;
-          const SwitchIndex next = terrain_.to[c];
+          const SwitchIndex next = switch_graph_.to[c];
           if (hops_from[next] < d) {
             std::uint16_t& there = arriving_[next * lids + i];
             there = static_cast<std::uint16_t>(there + sources);
@@ -92,14 +92,14 @@ class LoadCounter {
   /// To the end, where the way is longer than it need be.
   void follow(SwitchIndex s, const Leaf& leaf, std::uint16_t lid, std::uint32_t sources) {
     for (unsigned hop = 0; hop < kHopsMax && s != leaf.at; ++hop) {
-      const Channel c = terrain_.link(s, tables_.at(s, Lid{lid}));
+      const Channel c = switch_graph_.link(s, tables_.at(s, Lid{lid}));
       if (c == kNoChannel) return;
       load[c] += sources;
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const LinearTables& tables_;
   std::vector<std::uint16_t> arriving_;  // by switch and LID of the leaf
 };
@@ -108,16 +108,17 @@ class LoadCounter {
 
 namespace check {
 
-std::vector<std::uint64_t> loads_by_channel(const Terrain& terrain, const LinearTables& tables) {
-  const auto leaves = leaves_with_hosts(terrain, tables);
-  PerWorker<LoadCounter> counters([&] { return LoadCounter(terrain, tables); });
+std::vector<std::uint64_t> loads_by_channel(const SwitchGraph& switch_graph,
+                                            const LinearTables& tables) {
+  const auto leaves = leaves_with_hosts(switch_graph, tables);
+  PerWorker<LoadCounter> counters([&] { return LoadCounter(switch_graph, tables); });
   const std::size_t batches = (leaves.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
   parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
     const std::size_t first = i * kTargetsPerBatch;
     counters.local().run(
         std::span(leaves).subspan(first, std::min(kTargetsPerBatch, leaves.size() - first)));
   });
-  std::vector<std::uint64_t> loads(terrain.channels(), 0);
+  std::vector<std::uint64_t> loads(switch_graph.channels(), 0);
   counters.each([&](const LoadCounter& part) {
     for (std::size_t c = 0; c < loads.size(); ++c) loads[c] += part.load[c];
   });
@@ -140,12 +141,12 @@ Loads summed(const std::vector<std::uint64_t>& load) {
 
 std::vector<std::uint64_t> loads_by_arc(const fabric::CompactGraph& graph,
                                         const LinearTables& tables) {
-  const Terrain terrain(graph, kNoLid);
-  const auto loads = loads_by_channel(terrain, tables);
+  const SwitchGraph switch_graph(graph, kNoLid);
+  const auto loads = loads_by_channel(switch_graph, tables);
   std::vector<std::uint64_t> result(graph.arc_count(), 0);
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
-      result[graph.arc_index(s, i)] = loads[terrain.channel(s, graph.arcs(s)[i].out_port)];
+      result[graph.arc_index(s, i)] = loads[switch_graph.channel(s, graph.arcs(s)[i].out_port)];
   return result;
 }
 

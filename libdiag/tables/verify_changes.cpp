@@ -57,33 +57,36 @@ bool same_place(const fabric::Destination& a, const fabric::Destination& b) {
 /// Looks at changed entries: do they arrive, and which turns do they bring.
 class ChangeWalker {
  public:
-  ChangeWalker(const Terrain& terrain, const LinearTables& tables, Lid sm_lid,
+  ChangeWalker(const SwitchGraph& switch_graph, const LinearTables& tables, Lid sm_lid,
                const Dependencies& known)
-      : terrain_(terrain), tables_(tables), known_(known), traffic_(terrain, tables, sm_lid) {}
+      : switch_graph_(switch_graph),
+        tables_(tables),
+        known_(known),
+        traffic_(switch_graph, tables, sm_lid) {}
 
   /// Entries of one switch, LIDs ascending. False when one of them does not arrive.
   bool arrive(SwitchIndex s, std::span<const EntryChange> entries) {
     entries_.clear();
     for (const EntryChange& change : entries) {
-      const fabric::Destination* d = terrain_.find(change.lid);
+      const fabric::Destination* d = switch_graph_.find(change.lid);
       if (d == nullptr) continue;
-      if (terrain_.apart(s, d->leaf)) {
+      if (switch_graph_.apart(s, d->leaf)) {
         if (loops(s, d->lid)) return false;
         continue;
       }
       const bool passed = traffic_.passes(s, d->lid);
       if (!walk(s, *d, passed) && passed) return false;
-      if (terrain_.link(s, tables_.at(s, d->lid)) != kNoChannel && s != d->leaf)
+      if (switch_graph_.link(s, tables_.at(s, d->lid)) != kNoChannel && s != d->leaf)
         entries_.push_back({d->lid, tables_.at(s, d->lid), traffic_.is_end(*d)});
     }
     // What comes in and goes on by these entries, neighbour by neighbour.
-    for (const Channel in : terrain_.into(s)) {
-      const SwitchIndex neighbour = terrain_.from(in);
+    for (const Channel in : switch_graph_.into(s)) {
+      const SwitchIndex neighbour = switch_graph_.from(in);
       const auto row = tables_.row(neighbour);
       for (const Entry& e : entries_) {
-        if (row[e.lid.value] != terrain_.port(in)) continue;
+        if (row[e.lid.value] != switch_graph_.port(in)) continue;
         const bool passed = traffic_.passes(neighbour, e.lid);
-        if (passed || e.end) note({in, terrain_.channel(s, e.port)}, passed && e.end);
+        if (passed || e.end) note({in, switch_graph_.channel(s, e.port)}, passed && e.end);
       }
     }
     return true;
@@ -107,11 +110,11 @@ class ChangeWalker {
     for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
       const std::uint8_t port = tables_.at(s, d.lid);
       if (s == d.leaf) return port == d.port;
-      const Channel c = terrain_.link(s, port);
+      const Channel c = switch_graph_.link(s, port);
       if (c == kNoChannel) return false;
       if (before != kNoChannel && (passed || end)) note({before, c}, passed && end);
       before = c;
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
     return false;
   }
@@ -119,9 +122,9 @@ class ChangeWalker {
   /// Of a LID in another piece, which nothing is sent to.
   bool loops(SwitchIndex s, Lid lid) const {
     for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
-      const Channel c = terrain_.link(s, tables_.at(s, lid));
+      const Channel c = switch_graph_.link(s, tables_.at(s, lid));
       if (c == kNoChannel) return false;
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
     return true;
   }
@@ -136,7 +139,7 @@ class ChangeWalker {
     return std::move(turns);
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const LinearTables& tables_;
   const Dependencies& known_;
   Traffic traffic_;
@@ -146,24 +149,26 @@ class ChangeWalker {
 
 /// Entries of which the ground has changed: by a link that is gone or leads elsewhere, of a LID
 /// that is new or hangs elsewhere. False when that is too much.
-bool add_changes_of_ground(const Terrain& terrain, const LinearTables& tables,
+bool add_changes_of_ground(const SwitchGraph& switch_graph, const LinearTables& tables,
                            const std::vector<SwitchIndex>& old_to,
                            const std::vector<fabric::Destination>& old_destinations,
                            std::vector<EntryChange>& changes) {
-  for (Channel c = 0; c < terrain.channels(); ++c) {
-    if (old_to[c] == terrain.to[c] || old_to[c] == fabric::kNoSwitch) continue;
-    const SwitchIndex s = terrain.from(c);
+  for (Channel c = 0; c < switch_graph.channels(); ++c) {
+    if (old_to[c] == switch_graph.to[c] || old_to[c] == fabric::kNoSwitch) continue;
+    const SwitchIndex s = switch_graph.from(c);
     const auto row = tables.row(s);
     for (std::size_t lid = 0; lid < row.size(); ++lid)
-      if (row[lid] == terrain.port(c)) changes.push_back({s, Lid{static_cast<std::uint16_t>(lid)}});
+      if (row[lid] == switch_graph.port(c))
+        changes.push_back({s, Lid{static_cast<std::uint16_t>(lid)}});
   }
   std::size_t moved = 0;
   auto old = old_destinations.begin();
-  for (const auto& d : terrain.destinations) {
+  for (const auto& d : switch_graph.destinations) {
     while (old != old_destinations.end() && old->lid < d.lid) ++old;
     if (old != old_destinations.end() && same_place(*old, d)) continue;
     if (++moved > kMovedMax) return false;
-    for (SwitchIndex s = 0; s < terrain.graph.switch_count(); ++s) changes.push_back({s, d.lid});
+    for (SwitchIndex s = 0; s < switch_graph.graph.switch_count(); ++s)
+      changes.push_back({s, d.lid});
   }
   return true;
 }
@@ -180,14 +185,15 @@ Verdict Verifier::verify(const fabric::Fabric& fabric, const fabric::CompactGrap
                          const MulticastCheck& multicast) {
   by_difference_ = false;
   kept_.reset();
-  const Terrain terrain(graph, options_.sm_lid);
+  const SwitchGraph switch_graph(graph, options_.sm_lid);
   std::optional<Proof> proof;
   Verdict verdict =
-      verify_keeping(fabric, terrain, tables, virtual_lanes, multicast, options_, proof);
+      verify_keeping(fabric, switch_graph, tables, virtual_lanes, multicast, options_, proof);
   if (proof && verdict.must_ok() && verdict.unreachable == 0)
-    kept_ = std::make_unique<Kept>(Kept{std::move(*proof), virtual_lanes, terrain.to,
-                                        terrain.destinations, guids_of(graph), terrain.pieces,
-                                        terrain.sm_leaf, verdict.switch_sources_unreachable});
+    kept_ =
+        std::make_unique<Kept>(Kept{std::move(*proof), virtual_lanes, switch_graph.to,
+                                    switch_graph.destinations, guids_of(graph), switch_graph.pieces,
+                                    switch_graph.sm_leaf, verdict.switch_sources_unreachable});
   return verdict;
 }
 
@@ -200,27 +206,27 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
       graph.max_lid().value >= tables.lid_count() || kept_->virtual_lanes != virtual_lanes ||
       kept_->guids != guids_of(graph))
     return everything();
-  const Terrain terrain(graph, options_.sm_lid);
-  if (terrain.to.size() != kept_->to.size() || terrain.sm_leaf != kept_->sm_leaf ||
-      joins_pieces(kept_->pieces, terrain.pieces))
+  const SwitchGraph switch_graph(graph, options_.sm_lid);
+  if (switch_graph.to.size() != kept_->to.size() || switch_graph.sm_leaf != kept_->sm_leaf ||
+      joins_pieces(kept_->pieces, switch_graph.pieces))
     return everything();
 
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
   const bool claimed = has_multicast && multicast.claimed;
-  const VlView view(fabric, terrain, virtual_lanes, options_, multicast.claimed_sls());
+  const VlView view(fabric, switch_graph, virtual_lanes, options_, multicast.claimed_sls());
   if (view.kind() != VlView::Kind::One ||
-      !vls_hold_everywhere(fabric, terrain, view, virtual_lanes))
+      !vls_hold_everywhere(fabric, switch_graph, view, virtual_lanes))
     return everything();
 
   std::vector<EntryChange> looked_at(changes.begin(), changes.end());
-  if (!add_changes_of_ground(terrain, tables, kept_->to, kept_->destinations, looked_at))
+  if (!add_changes_of_ground(switch_graph, tables, kept_->to, kept_->destinations, looked_at))
     return everything();
   std::sort(looked_at.begin(), looked_at.end());
   looked_at.erase(std::unique(looked_at.begin(), looked_at.end()), looked_at.end());
   Dependencies& turns = kept_->proof.turns;
-  for (Channel c = 0; c < terrain.channels(); ++c)
-    if (kept_->to[c] != terrain.to[c]) turns.clear(c);
-  ChangeWalker walker(terrain, tables, options_.sm_lid, turns);
+  for (Channel c = 0; c < switch_graph.channels(); ++c)
+    if (kept_->to[c] != switch_graph.to[c]) turns.clear(c);
+  ChangeWalker walker(switch_graph, tables, options_.sm_lid, turns);
   for (std::size_t i = 0; i < looked_at.size();) {
     std::size_t end = i;
     while (end < looked_at.size() && looked_at[end].at == looked_at[i].at) ++end;
@@ -230,25 +236,25 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
     i = end;
   }
 
-  GrowingOrder order(terrain, turns, std::move(kept_->proof.position));
+  GrowingOrder order(switch_graph, turns, std::move(kept_->proof.position));
   bool fits = true;
   const auto add = [&](Turn turn) { fits = fits && order.steps() <= kStepsMax && order.add(turn); };
   for (const Turn& turn : walker.must()) add(turn);
 
   Verdict verdict;
-  verdict.pairs = terrain.pairs();
-  verdict.pairs_apart = terrain.pairs_apart();
+  verdict.pairs = switch_graph.pairs();
+  verdict.pairs_apart = switch_graph.pairs_apart();
   verdict.switch_sources_unreachable = kept_->switch_sources_unreachable;
   if (has_multicast) {
     verdict.multicast = claimed ? MulticastVerdict::Proved : MulticastVerdict::NotProved;
-    fits = fits && check_trees(fabric, terrain, multicast, options_, verdict);
+    fits = fits && check_trees(fabric, switch_graph, multicast, options_, verdict);
   }
   if (claimed) {
-    Dependencies of_trees(terrain, 1);
-    std::vector<std::uint16_t> carried(terrain.channels(), 0);
-    add_multicast_turns(terrain, view, multicast, of_trees, carried);
+    Dependencies of_trees(switch_graph, 1);
+    std::vector<std::uint16_t> carried(switch_graph.channels(), 0);
+    add_multicast_turns(switch_graph, view, multicast, of_trees, carried);
     for (Node n = 0; n < of_trees.nodes(); ++n)
-      of_trees.for_next(terrain, n, [&](Node m) { add({n, m}); });
+      of_trees.for_next(switch_graph, n, [&](Node m) { add({n, m}); });
   }
   if (!fits) return everything();
   // What is not looked at within the price counts as refused: a full check may find room for it.
@@ -257,9 +263,9 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
     if (order.steps() > steps_max || !order.add(turn)) kept_->proof.refused.push_back(turn);
   verdict.switch_turns_refused = kept_->proof.refused.size();
   kept_->proof.position = order.take_position();
-  kept_->to = terrain.to;
-  kept_->destinations = terrain.destinations;
-  kept_->pieces = terrain.pieces;
+  kept_->to = switch_graph.to;
+  kept_->destinations = switch_graph.destinations;
+  kept_->pieces = switch_graph.pieces;
   by_difference_ = true;
   return verdict;
 }

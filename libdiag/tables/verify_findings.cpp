@@ -9,11 +9,12 @@ namespace ib::tables::check {
 namespace {
 
 /// "'leaf 3' (0x...) port 7", with the VL where there is more than one to tell apart.
-std::string place(const fabric::Fabric& fabric, const Terrain& terrain, const VlView& virtual_lanes,
-                  const Dependencies& turns, Node node) {
+std::string place(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
+                  const VlView& virtual_lanes, const Dependencies& turns, Node node) {
   const Channel c = turns.channel(node);
-  std::string out = fmt::format("{} port {}", switch_name(fabric, terrain.graph, terrain.from(c)),
-                                terrain.port(c));
+  std::string out =
+      fmt::format("{} port {}", switch_name(fabric, switch_graph.graph, switch_graph.from(c)),
+                  switch_graph.port(c));
   if (!virtual_lanes.trivial())
     out += fmt::format(" VL {}", virtual_lanes.kind() == VlView::Kind::One ? virtual_lanes.vl(c, 0)
                                                                            : turns.vl(node));
@@ -22,34 +23,35 @@ std::string place(const fabric::Fabric& fabric, const Terrain& terrain, const Vl
 
 }  // namespace
 
-Finding credit_loop(const fabric::Fabric& fabric, const Terrain& terrain,
+Finding credit_loop(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                     const VlView& virtual_lanes, const Dependencies& turns,
                     const std::vector<Node>& left, bool must) {
-  const std::vector<Node> trail = cycle_in(terrain, turns, left);
+  const std::vector<Node> trail = cycle_in(switch_graph, turns, left);
   Finding finding{Finding::Kind::CreditLoop, must, kNoLid, {}, {}};
   finding.message = fmt::format("credit loop through {} links: ", trail.size());
   for (const Node n : trail) {
     const Channel c = turns.channel(n);
-    finding.hops.emplace_back(terrain.from(c), terrain.port(c));
-    finding.message += place(fabric, terrain, virtual_lanes, turns, n) + " -> ";
+    finding.hops.emplace_back(switch_graph.from(c), switch_graph.port(c));
+    finding.message += place(fabric, switch_graph, virtual_lanes, turns, n) + " -> ";
   }
-  finding.message += switch_name(fabric, terrain.graph, terrain.from(turns.channel(trail.front())));
+  finding.message +=
+      switch_name(fabric, switch_graph.graph, switch_graph.from(turns.channel(trail.front())));
   return finding;
 }
 
-Finding refused_turns(const fabric::Fabric& fabric, const Terrain& terrain,
+Finding refused_turns(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                       const VlView& virtual_lanes, const Dependencies& turns,
                       const LinearTables& tables, const std::vector<Turn>& refused) {
   const Turn turn = refused.front();
   const Channel before = turns.channel(turn.before), after = turns.channel(turn.after);
   Finding finding{Finding::Kind::CreditLoop, false, kNoLid, {}, {}};
-  finding.hops = {{terrain.from(before), terrain.port(before)},
-                  {terrain.from(after), terrain.port(after)}};
+  finding.hops = {{switch_graph.from(before), switch_graph.port(before)},
+                  {switch_graph.from(after), switch_graph.port(after)}};
   // A LID to name: one of a switch rather than one that only switches send to this way.
   const fabric::Destination* example = nullptr;
-  for (const auto& d : terrain.destinations) {
-    if (tables.at(terrain.from(before), d.lid) != terrain.port(before) ||
-        tables.at(terrain.from(after), d.lid) != terrain.port(after))
+  for (const auto& d : switch_graph.destinations) {
+    if (tables.at(switch_graph.from(before), d.lid) != switch_graph.port(before) ||
+        tables.at(switch_graph.from(after), d.lid) != switch_graph.port(after))
       continue;
     if (example == nullptr || (d.is_switch() && !example->is_switch())) example = &d;
     if (example->is_switch()) break;
@@ -61,17 +63,17 @@ Finding refused_turns(const fabric::Fabric& fabric, const Terrain& terrain,
   }
   finding.message = fmt::format(
       "traffic with LIDs of switches{} that goes on from {} to {} would close a credit loop", lid,
-      place(fabric, terrain, virtual_lanes, turns, turn.before),
-      place(fabric, terrain, virtual_lanes, turns, turn.after));
+      place(fabric, switch_graph, virtual_lanes, turns, turn.before),
+      place(fabric, switch_graph, virtual_lanes, turns, turn.after));
   if (refused.size() > 1) finding.message += fmt::format("; {} turns like this", refused.size());
   return finding;
 }
 
 /// Why the walk from `source` does not arrive; nullopt when it does.
-std::optional<Finding> explain(const fabric::Fabric& fabric, const Terrain& terrain,
+std::optional<Finding> explain(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                                const LinearTables& tables, const fabric::Destination& destination,
                                SwitchIndex source, bool must) {
-  const auto& graph = terrain.graph;
+  const auto& graph = switch_graph.graph;
   Finding finding{Finding::Kind::Unreachable, must, destination.lid, {}, {}};
   const std::string target = fmt::format("LID {} ({})", destination.lid.value,
                                          node_name(fabric, destination.end_port.node));
@@ -89,9 +91,9 @@ std::optional<Finding> explain(const fabric::Fabric& fabric, const Terrain& terr
                             here, port, destination.port);
       return finding;
     }
-    const Channel channel = terrain.link(s, port);
+    const Channel channel = switch_graph.link(s, port);
     if (channel != kNoChannel) {
-      s = terrain.to[channel];
+      s = switch_graph.to[channel];
       continue;
     }
     const std::string from =

@@ -9,18 +9,18 @@
 namespace ib::tables::check {
 
 /// One cycle among the nodes that order_of() left over.
-Finding credit_loop(const fabric::Fabric& fabric, const Terrain& terrain,
+Finding credit_loop(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                     const VlView& virtual_lanes, const Dependencies& turns,
                     const std::vector<Node>& left, bool must);
 
 /// Turns of switch LIDs that would close a cycle, the first of them by name. Precondition: there is
 /// one.
-Finding refused_turns(const fabric::Fabric& fabric, const Terrain& terrain,
+Finding refused_turns(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                       const VlView& virtual_lanes, const Dependencies& turns,
                       const LinearTables& tables, const std::vector<Turn>& refused);
 
 /// Why the walk from `source` does not arrive; nullopt when it does.
-std::optional<Finding> explain(const fabric::Fabric& fabric, const Terrain& terrain,
+std::optional<Finding> explain(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                                const LinearTables& tables, const fabric::Destination& destination,
                                SwitchIndex source, bool must);
 

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "libdiag/tables/tables.h"
-#include "libdiag/tables/verify_terrain.h"
+#include "libdiag/tables/verify_switch_graph.h"
 
 namespace ib::tables::check {
 
 /// CA-to-CA routes over each channel. Where tables loop a route counts on the links it passes
 /// within kHopsMax.
-std::vector<std::uint64_t> loads_by_channel(const Terrain& terrain, const LinearTables& tables);
+std::vector<std::uint64_t> loads_by_channel(const SwitchGraph& switch_graph,
+                                            const LinearTables& tables);
 
 struct Loads {
   std::uint64_t max{};

@@ -21,9 +21,9 @@ void for_ports(const PortMask& mask, Function function) {
 }
 
 /// The channel that comes back over the link of c, kNoChannel when that is not known.
-Channel reverse(const Terrain& terrain, Channel c) {
-  const Channel back = terrain.link(terrain.to[c], terrain.in_port[c]);
-  return back != kNoChannel && terrain.to[back] == terrain.from(c) ? back : kNoChannel;
+Channel reverse(const SwitchGraph& switch_graph, Channel c) {
+  const Channel back = switch_graph.link(switch_graph.to[c], switch_graph.in_port[c]);
+  return back != kNoChannel && switch_graph.to[back] == switch_graph.from(c) ? back : kNoChannel;
 }
 
 bool in_mask(const std::map<SwitchIndex, PortMask>& tree, SwitchIndex s, std::uint8_t port) {
@@ -33,10 +33,10 @@ bool in_mask(const std::map<SwitchIndex, PortMask>& tree, SwitchIndex s, std::ui
 
 }  // namespace
 
-bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
+bool check_trees(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                  const MulticastCheck& multicast, const VerifyOptions& options, Verdict& verdict) {
   const std::uint64_t before = verdict.multicast_faults;
-  const auto name = [&](SwitchIndex s) { return switch_name(fabric, terrain.graph, s); };
+  const auto name = [&](SwitchIndex s) { return switch_name(fabric, switch_graph.graph, s); };
   for (const auto& [mlid, tree] : *multicast.trees) {
     const auto report = [&, lid = mlid](SwitchIndex s, std::uint8_t port, const std::string& what) {
       ++verdict.multicast_faults;
@@ -47,28 +47,28 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
                                     {{s, port}},
                                     fmt::format("MLID 0x{:04x}: {}", lid.value, what)});
     };
-    Groups parts(terrain.graph.switch_count());
+    Groups parts(switch_graph.graph.switch_count());
     std::vector<SwitchIndex> members;
     for (const auto& [s, mask] : tree) {
       bool host = false;
       for_ports(mask, [&, s = s](std::uint8_t port) {
-        const Channel c = terrain.link(s, port);
+        const Channel c = switch_graph.link(s, port);
         if (c == kNoChannel) {
           host = true;
           return;
         }
-        const Channel back = reverse(terrain, c);
+        const Channel back = reverse(switch_graph, c);
         const bool answered =
-            back != kNoChannel && in_mask(tree, terrain.to[c], terrain.port(back));
+            back != kNoChannel && in_mask(tree, switch_graph.to[c], switch_graph.port(back));
         if (!answered)
           report(s, port,
                  fmt::format("{} port {} leads to {}, whose table does not have the link", name(s),
-                             port, name(terrain.to[c])));
+                             port, name(switch_graph.to[c])));
         // A link that both ends have is looked at once.
-        if ((!answered || c < back) && !parts.join(s, terrain.to[c]))
+        if ((!answered || c < back) && !parts.join(s, switch_graph.to[c]))
           report(s, port,
                  fmt::format("the link of {} port {} to {} closes a loop", name(s), port,
-                             name(terrain.to[c])));
+                             name(switch_graph.to[c])));
       });
       if (host) members.push_back(s);
     }
@@ -78,7 +78,7 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
     }
     std::map<std::uint32_t, SwitchIndex> first;  // by piece of the fabric
     for (const SwitchIndex s : members) {
-      const SwitchIndex other = first.emplace(terrain.pieces.of[s], s).first->second;
+      const SwitchIndex other = first.emplace(switch_graph.pieces.of[s], s).first->second;
       if (parts.find(s) != parts.find(other))
         report(s, 0,
                fmt::format("{}, which has members, is not joined to {}", name(s), name(other)));
@@ -102,7 +102,7 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
 namespace {
 
 /// One tree on one SL.
-void add_turns_of_tree(const Terrain& terrain, const VlView& virtual_lanes,
+void add_turns_of_tree(const SwitchGraph& switch_graph, const VlView& virtual_lanes,
                        const std::map<SwitchIndex, PortMask>& tree, unsigned sl,
                        Dependencies& turns, std::vector<std::uint16_t>& carried) {
   const auto vl = [&](SwitchIndex s, std::uint8_t in, std::uint8_t out) {
@@ -114,21 +114,21 @@ void add_turns_of_tree(const Terrain& terrain, const VlView& virtual_lanes,
         if (in == out) return;
         const unsigned next_vl = vl(s, in, out);
         if (out != 0)
-          carried[terrain.channel(s, out)] |= static_cast<std::uint16_t>(
+          carried[switch_graph.channel(s, out)] |= static_cast<std::uint16_t>(
               1U << (virtual_lanes.kind() == VlView::Kind::One ? virtual_lanes.vl(s, in, out, sl)
                                                                : next_vl));
-        if (terrain.link(s, out) == kNoChannel || next_vl >= kVlDrop) return;
-        const Channel back = terrain.link(s, in);
+        if (switch_graph.link(s, out) == kNoChannel || next_vl >= kVlDrop) return;
+        const Channel back = switch_graph.link(s, in);
         if (back == kNoChannel) return;
-        const Channel c = reverse(terrain, back);  // what comes in by `in`
+        const Channel c = reverse(switch_graph, back);  // what comes in by `in`
         if (c == kNoChannel) return;
         // The VL it came on depends on where it came in one switch before.
-        const SwitchIndex before = terrain.from(c);
+        const SwitchIndex before = switch_graph.from(c);
         const auto sender = tree.find(before);
-        if (sender == tree.end() || !sender->second.test(terrain.port(c))) return;
+        if (sender == tree.end() || !sender->second.test(switch_graph.port(c))) return;
         for_ports(sender->second, [&](std::uint8_t first) {
-          if (first == terrain.port(c)) return;
-          const unsigned came = vl(before, first, terrain.port(c));
+          if (first == switch_graph.port(c)) return;
+          const unsigned came = vl(before, first, switch_graph.port(c));
           if (came < kVlDrop) turns.add(c, came, out, next_vl);
         });
       });
@@ -138,14 +138,14 @@ void add_turns_of_tree(const Terrain& terrain, const VlView& virtual_lanes,
 
 }  // namespace
 
-void add_multicast_turns(const Terrain& terrain, const VlView& virtual_lanes,
+void add_multicast_turns(const SwitchGraph& switch_graph, const VlView& virtual_lanes,
                          const MulticastCheck& multicast, Dependencies& turns,
                          std::vector<std::uint16_t>& carried) {
   for (const auto& [mlid, tree] : *multicast.trees) {
     if (std::ranges::binary_search(multicast.unclaimed, mlid)) continue;
     for (unsigned bits = multicast.sls_of(mlid); bits != 0; bits &= bits - 1)
-      add_turns_of_tree(terrain, virtual_lanes, tree, static_cast<unsigned>(std::countr_zero(bits)),
-                        turns, carried);
+      add_turns_of_tree(switch_graph, virtual_lanes, tree,
+                        static_cast<unsigned>(std::countr_zero(bits)), turns, carried);
   }
 }
 

@@ -9,12 +9,12 @@
 namespace ib::tables::check {
 
 /// Counts faults into `verdict`. True when all are trees that reach their members.
-bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
+bool check_trees(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                  const MulticastCheck& multicast, const VerifyOptions& options, Verdict& verdict);
 
 /// Adds every in-port to every other out-port of each mask, and what `carried` (VLs by channel)
 /// gets from it.
-void add_multicast_turns(const Terrain& terrain, const VlView& virtual_lanes,
+void add_multicast_turns(const SwitchGraph& switch_graph, const VlView& virtual_lanes,
                          const MulticastCheck& multicast, Dependencies& turns,
                          std::vector<std::uint16_t>& carried);
 

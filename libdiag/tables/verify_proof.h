@@ -21,18 +21,18 @@ struct Proof {
 /// As if every switch sent to every CA LID, and every link were used: where that is free of faults
 /// there is no need to know what really flows, but for turns that close a cycle. Precondition: one
 /// SL.
-std::optional<Proof> prove_quickly(const fabric::Fabric& fabric, const Terrain& terrain,
+std::optional<Proof> prove_quickly(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                                    const VlView& view, const LinearTables& tables,
                                    const VirtualLanes& virtual_lanes,
                                    const std::optional<Dependencies>& of_trees,
                                    const VerifyOptions& options);
 
 /// True when every link can carry what it would if all were used.
-bool vls_hold_everywhere(const fabric::Fabric& fabric, const Terrain& terrain, const VlView& view,
-                         const VirtualLanes& virtual_lanes);
+bool vls_hold_everywhere(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
+                         const VlView& view, const VirtualLanes& virtual_lanes);
 
 /// verify(), and its proof if all that must flow on one SL has no cycle (without `switches`).
-Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
+Verdict verify_keeping(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                        const LinearTables& tables, const VirtualLanes& virtual_lanes,
                        const MulticastCheck& multicast, const VerifyOptions& options,
                        std::optional<Proof>& proof);

@@ -21,16 +21,16 @@ struct Leaf {
 /// Up to 64 leaves at a time: one bit a leaf tells for each arc whether it leads nearer.
 class BatchSweeper {
  public:
-  BatchSweeper(const Terrain& terrain, const LinearTables& tables)
-      : turns(terrain, 1),
-        terrain_(terrain),
-        words_((terrain.stride + 63) / 64),
-        rows_(terrain.graph.switch_count()),
+  BatchSweeper(const SwitchGraph& switch_graph, const LinearTables& tables)
+      : turns(switch_graph, 1),
+        switch_graph_(switch_graph),
+        words_((switch_graph.stride + 63) / 64),
+        rows_(switch_graph.graph.switch_count()),
         links_(rows_.size() * words_, 0),
         seen_(256 * words_) {
     for (SwitchIndex s = 0; s < rows_.size(); ++s) {
       rows_[s] = tables.row(s).data();
-      for (const auto& arc : terrain.graph.arcs(s))
+      for (const auto& arc : switch_graph.graph.arcs(s))
         links_[s * words_ + arc.out_port / 64] |= std::uint64_t{1} << (arc.out_port % 64);
     }
   }
@@ -38,7 +38,7 @@ class BatchSweeper {
   bool run(std::span<const Leaf> leaves) {
     std::vector<SwitchIndex> targets;
     for (const Leaf& leaf : leaves) targets.push_back(leaf.at);
-    const LeastHops hops = least_hops(terrain_.graph, targets);
+    const LeastHops hops = least_hops(switch_graph_.graph, targets);
     for (SwitchIndex s = 0; s < rows_.size(); ++s)
       if (!sweep_switch(s, leaves, hops)) return false;
     return true;
@@ -52,9 +52,9 @@ class BatchSweeper {
     // nearer to. Where nothing is behind, no leaf is, and the row is any.
     nearer_.fill(0);
     next_row_.fill(rows_[s]);
-    const auto arcs = terrain_.graph.arcs(s);
+    const auto arcs = switch_graph_.graph.arcs(s);
     for (std::size_t i = 0; i < arcs.size(); ++i) {
-      nearer_[arcs[i].out_port] = hops.arcs[terrain_.graph.arc_index(s, i)];
+      nearer_[arcs[i].out_port] = hops.arcs[switch_graph_.graph.arc_index(s, i)];
       next_row_[arcs[i].out_port] = rows_[arcs[i].to];
     }
     std::fill(seen_.begin(), seen_.end(), 0);
@@ -69,7 +69,7 @@ class BatchSweeper {
     }
     for (const auto& arc : arcs)
       for (std::size_t word = 0; word < words_; ++word)
-        turns.add_word(terrain_.channel(s, arc.out_port), word,
+        turns.add_word(switch_graph_.channel(s, arc.out_port), word,
                        seen_[arc.out_port * words_ + word] & links_[arc.to * words_ + word]);
     return true;
   }
@@ -89,7 +89,7 @@ class BatchSweeper {
         const std::uint8_t port = row[lid];
         const std::uint8_t next = next_row_[port][lid];
         all &= nearer_[port] >> b;
-        if (next < terrain_.stride)
+        if (next < switch_graph_.stride)
           seen_[port * words_ + next / 64] |= std::uint64_t{1} << (next % 64);
       }
     }
@@ -101,18 +101,18 @@ class BatchSweeper {
 
   /// An entry that does not lead nearer may arrive all the same.
   bool walk(SwitchIndex s, const Leaf& leaf, std::size_t i) const {
-    if (terrain_.apart(s, leaf.at)) return rows_[s][leaf.lids[i]] == kNoPort;
+    if (switch_graph_.apart(s, leaf.at)) return rows_[s][leaf.lids[i]] == kNoPort;
     for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
       const std::uint8_t port = rows_[s][leaf.lids[i]];
       if (s == leaf.at) return port == leaf.ports[i];
-      const Channel c = terrain_.link(s, port);
+      const Channel c = switch_graph_.link(s, port);
       if (c == kNoChannel) return false;
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
     return false;
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   std::size_t words_;
   std::vector<const std::uint8_t*> rows_;
   std::vector<std::uint64_t> links_;  // by switch: ports that lead to switches
@@ -121,10 +121,10 @@ class BatchSweeper {
   std::array<const std::uint8_t*, 256> next_row_{};
 };
 
-std::vector<Leaf> leaves_of(const Terrain& terrain) {
+std::vector<Leaf> leaves_of(const SwitchGraph& switch_graph) {
   std::vector<Leaf> leaves;
-  std::vector<std::size_t> index(terrain.graph.switch_count(), ~std::size_t{0});
-  for (const auto& d : terrain.destinations) {
+  std::vector<std::size_t> index(switch_graph.graph.switch_count(), ~std::size_t{0});
+  for (const auto& d : switch_graph.destinations) {
     if (d.is_switch()) continue;
     if (index[d.leaf] == ~std::size_t{0}) {
       index[d.leaf] = leaves.size();
@@ -138,17 +138,17 @@ std::vector<Leaf> leaves_of(const Terrain& terrain) {
 
 }  // namespace
 
-Sweep sweep(const Terrain& terrain, const LinearTables& tables) {
+Sweep sweep(const SwitchGraph& switch_graph, const LinearTables& tables) {
   Sweep result;
-  result.turns = Dependencies(terrain, 1);
-  if (terrain.destinations.empty()) return result;
-  if (tables.lid_count() <= terrain.graph.max_lid().value ||
-      tables.switch_count() != terrain.graph.switch_count()) {
+  result.turns = Dependencies(switch_graph, 1);
+  if (switch_graph.destinations.empty()) return result;
+  if (tables.lid_count() <= switch_graph.graph.max_lid().value ||
+      tables.switch_count() != switch_graph.graph.switch_count()) {
     result.all_arrive = false;
     return result;
   }
-  const std::vector<Leaf> leaves = leaves_of(terrain);
-  PerWorker<BatchSweeper> sweepers([&] { return BatchSweeper(terrain, tables); });
+  const std::vector<Leaf> leaves = leaves_of(switch_graph);
+  PerWorker<BatchSweeper> sweepers([&] { return BatchSweeper(switch_graph, tables); });
   std::atomic<bool> good{true};
   const std::size_t batches = (leaves.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
   parallel_for(std::size_t{0}, batches, [&](std::size_t i) {

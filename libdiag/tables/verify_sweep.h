@@ -15,6 +15,6 @@ struct Sweep {
 
 /// Looks at every entry once. An entry that leads one hop nearer needs no more proof; the others
 /// are walked.
-Sweep sweep(const Terrain& terrain, const LinearTables& tables);
+Sweep sweep(const SwitchGraph& switch_graph, const LinearTables& tables);
 
 }  // namespace ib::tables::check

@@ -8,11 +8,11 @@
 
 namespace ib::tables::check {
 
-std::vector<std::uint8_t> taken_turns(const Terrain& terrain, const LinearTables& tables,
+std::vector<std::uint8_t> taken_turns(const SwitchGraph& switch_graph, const LinearTables& tables,
                                       Lid sm_lid, const std::vector<Turn>& turns) {
-  const Traffic traffic(terrain, tables, sm_lid);
+  const Traffic traffic(switch_graph, tables, sm_lid);
   std::vector<const fabric::Destination*> ends;
-  for (const auto& d : terrain.destinations)
+  for (const auto& d : switch_graph.destinations)
     if (traffic.is_end(d)) ends.push_back(&d);
   // Turns with the same channel before: what its switch sends that way is looked up once.
   std::vector<std::size_t> groups;
@@ -27,10 +27,10 @@ std::vector<std::uint8_t> taken_turns(const Terrain& terrain, const LinearTables
     waiting.fill(kNone);
     std::size_t left = groups[group] - groups[group - 1];
     for (std::size_t i = groups[group - 1]; i < groups[group]; ++i)
-      waiting[terrain.port(turns[i].after)] = i;
+      waiting[switch_graph.port(turns[i].after)] = i;
     const Turn& first = turns[groups[group - 1]];
-    const SwitchIndex s = terrain.from(first.before), next = terrain.from(first.after);
-    const std::uint8_t port = terrain.port(first.before);
+    const SwitchIndex s = switch_graph.from(first.before), next = switch_graph.from(first.after);
+    const std::uint8_t port = switch_graph.port(first.before);
     const auto row = tables.row(s), next_row = tables.row(next);
     for (const auto* d : ends) {
       if (row[d->lid.value] != port || d->leaf == s || d->leaf == next) continue;

@@ -10,8 +10,8 @@ namespace ib::tables::check {
 
 class Traffic {
  public:
-  Traffic(const Terrain& terrain, const LinearTables& tables, Lid sm_lid)
-      : terrain_(terrain), tables_(tables), sm_lid_(sm_lid) {}
+  Traffic(const SwitchGraph& switch_graph, const LinearTables& tables, Lid sm_lid)
+      : switch_graph_(switch_graph), tables_(tables), sm_lid_(sm_lid) {}
 
   /// A CA, a router or the SM: its traffic must flow.
   bool is_end(const fabric::Destination& d) const { return !d.is_switch() || d.lid == sm_lid_; }
@@ -21,22 +21,22 @@ class Traffic {
 
  private:
   bool passes(SwitchIndex s, Lid lid, unsigned depth) const {
-    if (terrain_.own[s] != 0 || s == terrain_.sm_leaf || depth > kHopsMax) return true;
-    for (const Channel in : terrain_.into(s)) {
-      const SwitchIndex neighbour = terrain_.from(in);
-      if (tables_.at(neighbour, lid) == terrain_.port(in) && passes(neighbour, lid, depth + 1))
+    if (switch_graph_.own[s] != 0 || s == switch_graph_.sm_leaf || depth > kHopsMax) return true;
+    for (const Channel in : switch_graph_.into(s)) {
+      const SwitchIndex neighbour = switch_graph_.from(in);
+      if (tables_.at(neighbour, lid) == switch_graph_.port(in) && passes(neighbour, lid, depth + 1))
         return true;
     }
     return false;
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const LinearTables& tables_;
   Lid sm_lid_;
 };
 
 /// Which of `turns` (ascending, one VL) it takes to some LID of an end, by their places.
-std::vector<std::uint8_t> taken_turns(const Terrain& terrain, const LinearTables& tables,
+std::vector<std::uint8_t> taken_turns(const SwitchGraph& switch_graph, const LinearTables& tables,
                                       Lid sm_lid, const std::vector<Turn>& turns);
 
 }  // namespace ib::tables::check

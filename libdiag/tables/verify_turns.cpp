@@ -7,16 +7,16 @@
 
 namespace ib::tables::check {
 
-Order order_of(const Terrain& terrain, const Dependencies& turns) {
+Order order_of(const SwitchGraph& switch_graph, const Dependencies& turns) {
   const std::size_t nodes = turns.nodes();
   std::vector<std::uint32_t> waiting(nodes, 0);
   std::vector<Node> ready;
   ready.reserve(nodes);
-  for (Node n = 0; n < nodes; ++n) turns.for_next(terrain, n, [&](Node m) { ++waiting[m]; });
+  for (Node n = 0; n < nodes; ++n) turns.for_next(switch_graph, n, [&](Node m) { ++waiting[m]; });
   for (Node n = 0; n < nodes; ++n)
     if (waiting[n] == 0) ready.push_back(n);
   for (std::size_t i = 0; i < ready.size(); ++i)
-    turns.for_next(terrain, ready[i], [&](Node m) {
+    turns.for_next(switch_graph, ready[i], [&](Node m) {
       if (--waiting[m] == 0) ready.push_back(m);
     });
   Order order;
@@ -30,7 +30,7 @@ Order order_of(const Terrain& terrain, const Dependencies& turns) {
 }
 
 /// Tarjan's strongly connected components, without recursion.
-std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& turns,
+std::vector<Turn> turns_on_cycles(const SwitchGraph& switch_graph, const Dependencies& turns,
                                   const std::vector<Node>& left) {
   constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
   std::vector<std::uint32_t> place(turns.nodes(), kUnseen);  // of a node in `left`
@@ -48,7 +48,7 @@ std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& tu
     number[i] = low[i] = numbers++;
     open.push_back(i);
     stack.push_back({i, {}});
-    turns.for_next(terrain, left[i], [&](Node n) {
+    turns.for_next(switch_graph, left[i], [&](Node n) {
       if (place[n] != kUnseen) stack.back().next.push_back(place[n]);
     });
   };
@@ -79,19 +79,19 @@ std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& tu
   }
   std::vector<Turn> result;
   for (std::uint32_t i = 0; i < left.size(); ++i)
-    turns.for_next(terrain, left[i], [&](Node n) {
+    turns.for_next(switch_graph, left[i], [&](Node n) {
       if (place[n] != kUnseen && part[place[n]] == part[i]) result.push_back({left[i], n});
     });
   return result;
 }
 
 /// Every node left over has one before it that is left over too, so going backwards must close.
-std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,
+std::vector<Node> cycle_in(const SwitchGraph& switch_graph, const Dependencies& turns,
                            const std::vector<Node>& left) {
   const std::set<Node> cyclic(left.begin(), left.end());
   std::map<Node, Node> before;
   for (const Node n : left)
-    turns.for_next(terrain, n, [&](Node m) {
+    turns.for_next(switch_graph, n, [&](Node m) {
       if (cyclic.contains(m)) before.emplace(m, n);
     });
   std::map<Node, std::size_t> seen;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "libdiag/tables/verify_terrain.h"
+#include "libdiag/tables/verify_switch_graph.h"
 
 namespace ib::tables::check {
 
@@ -20,11 +20,11 @@ struct Turn {
 class Dependencies {
  public:
   Dependencies() = default;
-  Dependencies(const Terrain& terrain, unsigned vls)
-      : stride_(terrain.stride),
+  Dependencies(const SwitchGraph& switch_graph, unsigned vls)
+      : stride_(switch_graph.stride),
         vls_(vls),
-        words_((terrain.stride * vls + 63) / 64),
-        bits_(terrain.channels() * vls * words_, 0) {}
+        words_((switch_graph.stride * vls + 63) / 64),
+        bits_(switch_graph.channels() * vls * words_, 0) {}
 
   unsigned vls() const { return vls_; }
   std::size_t nodes() const { return words_ == 0 ? 0 : bits_.size() / words_; }
@@ -61,14 +61,14 @@ class Dependencies {
 
   /// Calls function(node) for all that follow n.
   template <class Function>
-  void for_next(const Terrain& terrain, Node n, Function function) const {
+  void for_next(const SwitchGraph& switch_graph, Node n, Function function) const {
     const std::uint64_t* at = bits_.data() + std::size_t{n} * words_;
     std::size_t first = 0;
     bool known = false;
     for (std::size_t i = 0; i < words_; ++i) {
       for (std::uint64_t word = at[i]; word != 0; word &= word - 1) {
         if (!known) {
-          first = terrain.to[channel(n)] * stride_ * vls_;
+          first = switch_graph.to[channel(n)] * stride_ * vls_;
           known = true;
         }
         function(static_cast<Node>(first + i * 64 + static_cast<unsigned>(std::countr_zero(word))));
@@ -97,14 +97,14 @@ struct Order {
   std::vector<std::uint32_t> position;  // by node
   std::vector<Node> left;
 };
-Order order_of(const Terrain& terrain, const Dependencies& turns);
+Order order_of(const SwitchGraph& switch_graph, const Dependencies& turns);
 
 /// Turns that are part of some cycle, ascending, given what order_of() left over.
-std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& turns,
+std::vector<Turn> turns_on_cycles(const SwitchGraph& switch_graph, const Dependencies& turns,
                                   const std::vector<Node>& left);
 
 /// One cycle among `left`, in the order traffic takes it. Precondition: `left` is not empty.
-std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,
+std::vector<Node> cycle_in(const SwitchGraph& switch_graph, const Dependencies& turns,
                            const std::vector<Node>& left);
 
 }  // namespace ib::tables::check

@@ -34,9 +34,9 @@ std::string listed(std::uint16_t bits) {
 
 }  // namespace
 
-VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
+VlView::VlView(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                const VirtualLanes& virtual_lanes, const VerifyOptions& options, std::uint16_t also)
-    : terrain_(terrain),
+    : switch_graph_(switch_graph),
       virtual_lanes_(virtual_lanes),
       sm_sl_(options.master_sm_sl),
       earlier_(options.earlier_sls),
@@ -48,8 +48,8 @@ VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
   if (virtual_lanes.sls.uniform() && (earlier_ == nullptr || earlier_->uniform())) {
     used |= sls_between(0, 0);
   } else {
-    for (SwitchIndex s = 0; s < terrain.graph.switch_count(); ++s)
-      for (SwitchIndex t = 0; t < terrain.graph.switch_count(); ++t) used |= sls_between(s, t);
+    for (SwitchIndex s = 0; s < switch_graph.graph.switch_count(); ++s)
+      for (SwitchIndex t = 0; t < switch_graph.graph.switch_count(); ++t) used |= sls_between(s, t);
   }
   one_ = static_cast<unsigned>(std::countr_zero(used));
   const bool simple = virtual_lanes.sl_to_vl.uniform() || independent_of_input(fabric);
@@ -61,16 +61,16 @@ VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
   }
   if (virtual_lanes.sl_to_vl.uniform()) return;
 
-  const auto switches = static_cast<SwitchIndex>(terrain.graph.switch_count());
+  const auto switches = static_cast<SwitchIndex>(switch_graph.graph.switch_count());
   if (kind_ == Kind::Exact)
-    injected_.assign(terrain.channels() * 16, 0);
+    injected_.assign(switch_graph.channels() * 16, 0);
   else
-    by_channel_.assign(terrain.channels() * 16, 0);
+    by_channel_.assign(switch_graph.channels() * 16, 0);
   for (SwitchIndex s = 0; s < switches; ++s) {
-    const auto ports = fabric.ports(terrain.graph.node_of(s));
+    const auto ports = fabric.ports(switch_graph.graph.node_of(s));
     for (unsigned out = 0; out < ports.size(); ++out) {
       const std::size_t first =
-          terrain.channel(s, static_cast<std::uint8_t>(out)) * std::size_t{16};
+          switch_graph.channel(s, static_cast<std::uint8_t>(out)) * std::size_t{16};
       for (unsigned in = 0; in < ports.size(); ++in) {
         if (in == out || !ports[in].peer) continue;
         const bool host = !fabric.node(ports[in].peer.node).is_switch();
@@ -96,9 +96,9 @@ std::uint16_t VlView::sls_between(SwitchIndex s, SwitchIndex t) const {
 }
 
 bool VlView::independent_of_input(const fabric::Fabric& fabric) const {
-  const auto switches = static_cast<SwitchIndex>(terrain_.graph.switch_count());
+  const auto switches = static_cast<SwitchIndex>(switch_graph_.graph.switch_count());
   for (SwitchIndex s = 0; s < switches; ++s) {
-    const auto ports = fabric.ports(terrain_.graph.node_of(s));
+    const auto ports = fabric.ports(switch_graph_.graph.node_of(s));
     for (unsigned out = 1; out < ports.size(); ++out) {
       if (!ports[out].peer) continue;
       const SlToVlRow* first = nullptr;
@@ -115,7 +115,7 @@ bool VlView::independent_of_input(const fabric::Fabric& fabric) const {
 }
 
 void VlView::sls_to(SwitchIndex leaf, bool to_sm, std::vector<std::uint16_t>& by_switch) const {
-  const auto switches = static_cast<SwitchIndex>(terrain_.graph.switch_count());
+  const auto switches = static_cast<SwitchIndex>(switch_graph_.graph.switch_count());
   if (kind_ == Kind::One) {
     by_switch.assign(switches, 1);
     return;
@@ -124,19 +124,19 @@ void VlView::sls_to(SwitchIndex leaf, bool to_sm, std::vector<std::uint16_t>& by
   const std::uint16_t sm = sm_sl_ ? bit(sm_sl_->value & 15U) : std::uint16_t{0};
   for (SwitchIndex s = 0; s < switches; ++s) {
     by_switch[s] = sls_between(s, leaf);
-    if (to_sm || s == terrain_.sm_leaf) by_switch[s] |= sm;
+    if (to_sm || s == switch_graph_.sm_leaf) by_switch[s] |= sm;
   }
 }
 
 std::uint16_t VlView::sls_from(SwitchIndex s) const {
   std::uint16_t sls = sm_sl_ ? bit(sm_sl_->value & 15U) : std::uint16_t{0};
-  for (SwitchIndex t : terrain_.sources) sls |= sls_between(s, t);
+  for (SwitchIndex t : switch_graph_.sources) sls |= sls_between(s, t);
   return sls;
 }
 
 namespace {
 
-void check_symmetry(const fabric::Fabric& fabric, const Terrain& terrain,
+void check_symmetry(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                     const VirtualLanes& virtual_lanes, const VerifyOptions& options,
                     Verdict& verdict) {
   if (virtual_lanes.sls.uniform() && virtual_lanes.sls.at(0, 0).value < 16) return;
@@ -146,15 +146,15 @@ void check_symmetry(const fabric::Fabric& fabric, const Terrain& terrain,
       verdict.findings.push_back(
           {Finding::Kind::AsymmetricSl, true, kNoLid, {{a, 0}, {b, 0}}, std::move(message)});
   };
-  for (std::size_t i = 0; i < terrain.sources.size(); ++i) {
-    for (std::size_t j = i; j < terrain.sources.size(); ++j) {
-      const SwitchIndex a = terrain.sources[i], b = terrain.sources[j];
-      if (terrain.apart(a, b)) continue;
+  for (std::size_t i = 0; i < switch_graph.sources.size(); ++i) {
+    for (std::size_t j = i; j < switch_graph.sources.size(); ++j) {
+      const SwitchIndex a = switch_graph.sources[i], b = switch_graph.sources[j];
+      if (switch_graph.apart(a, b)) continue;
       const unsigned there = virtual_lanes.sls.at(a, b).value,
                      back = virtual_lanes.sls.at(b, a).value;
       if (there == back && there < 16) continue;
-      const std::string from = switch_name(fabric, terrain.graph, a);
-      const std::string to = switch_name(fabric, terrain.graph, b);
+      const std::string from = switch_name(fabric, switch_graph.graph, a);
+      const std::string to = switch_name(fabric, switch_graph.graph, b);
       report(a, b,
              there == back
                  ? fmt::format("SL {} between hosts of {} and {} does not exist", there, from, to)
@@ -167,18 +167,18 @@ void check_symmetry(const fabric::Fabric& fabric, const Terrain& terrain,
 
 }  // namespace
 
-void check_vls(const fabric::Fabric& fabric, const Terrain& terrain,
+void check_vls(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                const VirtualLanes& virtual_lanes, const VlView& view,
                const std::vector<std::uint16_t>& carried, const VerifyOptions& options,
                Verdict& verdict) {
-  check_symmetry(fabric, terrain, virtual_lanes, options, verdict);
+  check_symmetry(fabric, switch_graph, virtual_lanes, options, verdict);
   const auto report = [&](SwitchIndex s, std::uint8_t port, std::string message) {
     ++verdict.vl_faults;
     if (verdict.findings.size() < options.findings_max)
       verdict.findings.push_back(
           {Finding::Kind::Vl, true, kNoLid, {{s, port}}, std::move(message)});
   };
-  const auto& graph = terrain.graph;
+  const auto& graph = switch_graph.graph;
   // Host links of fewer VLs than their SLs ask for: rows are folded there when they are programmed,
   // and a link that ends at a host is part of no cycle.
   std::size_t folded = 0;
@@ -189,7 +189,7 @@ void check_vls(const fabric::Fabric& fabric, const Terrain& terrain,
     const auto ports = fabric.ports(node);
     // What end ports send: their own mapping, on the link to the switch.
     std::uint16_t sends = 0;
-    const std::uint16_t sls = terrain.own[s] != 0 ? view.sls_from(s) : std::uint16_t{0};
+    const std::uint16_t sls = switch_graph.own[s] != 0 ? view.sls_from(s) : std::uint16_t{0};
     for (unsigned sl = 0; sl < 16; ++sl)
       if ((sls >> sl) & 1U) sends |= bit(virtual_lanes.sl_to_vl.injection().vl[sl] & 15U);
     for (unsigned p = 1; p < ports.size(); ++p) {
@@ -200,7 +200,7 @@ void check_vls(const fabric::Fabric& fabric, const Terrain& terrain,
         return static_cast<std::uint16_t>(vls & ~bit(kVlDrop) & ~((1U << have) - 1U));
       };
       const auto& far = fabric.node(ports[p].peer.node);
-      std::uint16_t used = carried[terrain.channel(s, port)];
+      std::uint16_t used = carried[switch_graph.channel(s, port)];
       if (used & bit(kVlDrop))
         report(s, port,
                fmt::format("{} drops traffic for port {}: an SL in use is on VL 15",

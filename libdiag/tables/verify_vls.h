@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "libdiag/tables/verify.h"
-#include "libdiag/tables/verify_terrain.h"
+#include "libdiag/tables/verify_switch_graph.h"
 #include "libdiag/tables/virtual_lanes.h"
 
 namespace ib::tables::check {
@@ -21,12 +21,12 @@ class VlView {
   enum class Kind { One, ByOutput, Exact };
 
   /// `also` are SLs besides those of paths (bits).
-  VlView(const fabric::Fabric& fabric, const Terrain& terrain, const VirtualLanes& virtual_lanes,
-         const VerifyOptions& options, std::uint16_t also);
+  VlView(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
+         const VirtualLanes& virtual_lanes, const VerifyOptions& options, std::uint16_t also);
 
   /// Precondition: `VLs` are one SL and the same row everywhere.
-  VlView(const Terrain& terrain, const VirtualLanes& virtual_lanes)
-      : terrain_(terrain),
+  VlView(const SwitchGraph& switch_graph, const VirtualLanes& virtual_lanes)
+      : switch_graph_(switch_graph),
         virtual_lanes_(virtual_lanes),
         uniform_(virtual_lanes.sl_to_vl.injection()) {
     one_ = virtual_lanes.sls.at(0, 0).value & 15U;
@@ -64,7 +64,7 @@ class VlView {
   /// Of pairs that the routes have this SL for.
   std::uint16_t set_of(Sl sl) const { return sets_[sl.value & 15U]; }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const VirtualLanes& virtual_lanes_;
   /// SLs (bits) that flow from s to t.
   std::uint16_t sls_between(SwitchIndex s, SwitchIndex t) const;
@@ -82,7 +82,7 @@ class VlView {
 
 /// Faults of VLs alone, and of what is carried: `carried` has by channel the VLs used (bit 15:
 /// dropped), `injecting` by switch the SLs its end ports send with.
-void check_vls(const fabric::Fabric& fabric, const Terrain& terrain,
+void check_vls(const fabric::Fabric& fabric, const SwitchGraph& switch_graph,
                const VirtualLanes& virtual_lanes, const VlView& view,
                const std::vector<std::uint16_t>& carried, const VerifyOptions& options,
                Verdict& verdict);

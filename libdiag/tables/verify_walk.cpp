@@ -14,11 +14,11 @@ void for_bits(std::uint16_t bits, Function function) {
 
 }  // namespace
 
-Turns::Turns(const Terrain& terrain, const VlView& virtual_lanes) {
+Turns::Turns(const SwitchGraph& switch_graph, const VlView& virtual_lanes) {
   if (virtual_lanes.kind() == VlView::Kind::ByOutput)
-    sls.assign(terrain.channels() * terrain.stride, 0);
+    sls.assign(switch_graph.channels() * switch_graph.stride, 0);
   else
-    graph = Dependencies(terrain, virtual_lanes.vls());
+    graph = Dependencies(switch_graph, virtual_lanes.vls());
 }
 
 void Turns::merge(const Turns& other) {
@@ -26,16 +26,16 @@ void Turns::merge(const Turns& other) {
   for (std::size_t i = 0; i < sls.size(); ++i) sls[i] |= other.sls[i];
 }
 
-void Turns::expand(const Terrain& terrain, const VlView& virtual_lanes) {
+void Turns::expand(const SwitchGraph& switch_graph, const VlView& virtual_lanes) {
   if (virtual_lanes.kind() != VlView::Kind::ByOutput) return;
-  graph = Dependencies(terrain, virtual_lanes.vls());
-  for (Channel c = 0; c < terrain.channels(); ++c) {
-    if (terrain.to[c] == fabric::kNoSwitch) continue;
-    for (std::size_t port = 0; port < terrain.stride; ++port) {
+  graph = Dependencies(switch_graph, virtual_lanes.vls());
+  for (Channel c = 0; c < switch_graph.channels(); ++c) {
+    if (switch_graph.to[c] == fabric::kNoSwitch) continue;
+    for (std::size_t port = 0; port < switch_graph.stride; ++port) {
       const auto out = static_cast<std::uint8_t>(port);
-      for_bits(sls[c * terrain.stride + port], [&](unsigned sl) {
+      for_bits(sls[c * switch_graph.stride + port], [&](unsigned sl) {
         const unsigned before = virtual_lanes.vl(c, sl);
-        const unsigned after = virtual_lanes.vl(terrain.channel(terrain.to[c], out), sl);
+        const unsigned after = virtual_lanes.vl(switch_graph.channel(switch_graph.to[c], out), sl);
         if (before < kVlDrop && after < kVlDrop) graph.add(c, before, out, after);
       });
     }
@@ -43,11 +43,11 @@ void Turns::expand(const Terrain& terrain, const VlView& virtual_lanes) {
   sls = {};
 }
 
-Tally::Tally(const Terrain& terrain, const VlView& virtual_lanes, WalkOptions options)
-    : load(options.loads ? terrain.channels() : 0, 0),
-      carried(terrain.channels(), 0),
-      must(terrain, virtual_lanes),
-      should(terrain, virtual_lanes) {}
+Tally::Tally(const SwitchGraph& switch_graph, const VlView& virtual_lanes, WalkOptions options)
+    : load(options.loads ? switch_graph.channels() : 0, 0),
+      carried(switch_graph.channels(), 0),
+      must(switch_graph, virtual_lanes),
+      should(switch_graph, virtual_lanes) {}
 
 void Tally::add(const Tally& other) {
   unreachable += other.unreachable;
@@ -61,15 +61,15 @@ void Tally::add(const Tally& other) {
   bad_lids.insert(bad_lids.end(), other.bad_lids.begin(), other.bad_lids.end());
 }
 
-LidWalker::LidWalker(const Terrain& terrain, const VlView& virtual_lanes, Lid sm_lid,
+LidWalker::LidWalker(const SwitchGraph& switch_graph, const VlView& virtual_lanes, Lid sm_lid,
                      WalkOptions options)
-    : terrain_(terrain),
+    : switch_graph_(switch_graph),
       virtual_lanes_(virtual_lanes),
       sm_lid_(sm_lid),
       options_(options),
       exact_(virtual_lanes.kind() == VlView::Kind::Exact),
-      tally(terrain, virtual_lanes, options) {
-  const std::size_t n = terrain.graph.switch_count();
+      tally(switch_graph, virtual_lanes, options) {
+  const std::size_t n = switch_graph.graph.switch_count();
   visit_.assign(n, 0);
   state_.resize(n);
   depth_.resize(n);
@@ -93,7 +93,8 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
   bystanders_send_ = must;
   std::uint64_t bad = 0;
   if (resolve(destination, column)) {
-    for (SwitchIndex s : terrain_.sources_near(destination.leaf)) bad += state_[s] == State::Lost;
+    for (SwitchIndex s : switch_graph_.sources_near(destination.leaf))
+      bad += state_[s] == State::Lost;
     resolve_bystanders(destination, column);
     if (exact_)
       accumulate_exactly(destination);
@@ -103,7 +104,7 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
     bad = walk_each(destination, column);
   }
   tally.unreachable += bad;
-  if (terrain_.pieces.count > 1) bad += loops_apart(destination, column);
+  if (switch_graph_.pieces.count > 1) bad += loops_apart(destination, column);
   if (must) tally.must_failures += bad;
   if (bad != 0) tally.bad_lids.push_back(destination.lid);
 }
@@ -113,14 +114,14 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
 std::uint64_t LidWalker::loops_apart(const fabric::Destination& destination,
                                      const std::uint8_t* column) {
   std::uint64_t loops = 0;
-  for (const SwitchIndex source : terrain_.sources) {
-    if (!terrain_.apart(source, destination.leaf)) continue;
+  for (const SwitchIndex source : switch_graph_.sources) {
+    if (!switch_graph_.apart(source, destination.leaf)) continue;
     SwitchIndex s = source;
     unsigned hop = 0;
     for (; hop <= kHopsMax; ++hop) {
-      const Channel c = terrain_.link(s, column[s]);
+      const Channel c = switch_graph_.link(s, column[s]);
       if (c == kNoChannel) break;
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
     loops += hop > kHopsMax;
   }
@@ -132,8 +133,8 @@ bool LidWalker::step(const fabric::Destination& destination, const std::uint8_t*
                      SwitchIndex s, State& end) {
   visit_[s] = stamp_;
   state_[s] = State::Walking;
-  weight_[s] = terrain_.hosts[s];
-  const bool sends = terrain_.own[s] != 0 || s == terrain_.sm_leaf;
+  weight_[s] = switch_graph_.hosts[s];
+  const bool sends = switch_graph_.own[s] != 0 || s == switch_graph_.sm_leaf;
   all_bits_[s] = sends || bystanders_send_ ? sls_[s] : std::uint16_t{0};
   must_bits_[s] = must_ && sends ? sls_[s] : std::uint16_t{0};
   out_[s] = kNoChannel;
@@ -142,7 +143,7 @@ bool LidWalker::step(const fabric::Destination& destination, const std::uint8_t*
     end = column[s] == destination.port ? State::Arrives : State::Lost;
     return false;
   }
-  out_[s] = terrain_.link(s, column[s]);
+  out_[s] = switch_graph_.link(s, column[s]);
   end = State::Lost;
   return out_[s] != kNoChannel;
 }
@@ -151,7 +152,7 @@ bool LidWalker::step(const fabric::Destination& destination, const std::uint8_t*
 bool LidWalker::resolve(const fabric::Destination& destination, const std::uint8_t* column) {
   ++stamp_;
   order_.clear();
-  for (SwitchIndex source : terrain_.sources_near(destination.leaf)) {
+  for (SwitchIndex source : switch_graph_.sources_near(destination.leaf)) {
     if (visit_[source] == stamp_) continue;
     path_.clear();
     State end = State::Lost;
@@ -164,7 +165,7 @@ bool LidWalker::resolve(const fabric::Destination& destination, const std::uint8
         break;
       }
       if (!step(destination, column, s, end)) break;
-      s = terrain_.to[out_[s]];
+      s = switch_graph_.to[out_[s]];
     }
     for (auto at = path_.rbegin(); at != path_.rend(); ++at, ++depth) {
       state_[*at] = end;
@@ -179,7 +180,7 @@ bool LidWalker::resolve(const fabric::Destination& destination, const std::uint8
 /// The same from switches without CAs. Here a loop or a long walk is lost, no more.
 void LidWalker::resolve_bystanders(const fabric::Destination& destination,
                                    const std::uint8_t* column) {
-  for (SwitchIndex source : terrain_.bystanders_near(destination.leaf)) {
+  for (SwitchIndex source : switch_graph_.bystanders_near(destination.leaf)) {
     if (visit_[source] == stamp_) {
       tally.bystanders_unreachable += state_[source] == State::Lost;
       continue;
@@ -195,7 +196,7 @@ void LidWalker::resolve_bystanders(const fabric::Destination& destination,
         break;
       }
       if (!step(destination, column, s, end)) break;
-      s = terrain_.to[out_[s]];
+      s = switch_graph_.to[out_[s]];
     }
     for (auto at = path_.rbegin(); at != path_.rend(); ++at, ++depth) {
       if (depth > kHopsMax) end = State::Lost;
@@ -208,11 +209,11 @@ void LidWalker::resolve_bystanders(const fabric::Destination& destination,
 }
 
 void LidWalker::turn(Turns& turns, Channel before, Channel after, std::uint16_t bits) {
-  const std::uint8_t port = terrain_.port(after);
+  const std::uint8_t port = switch_graph_.port(after);
   if (turns.sls.empty())
     turns.graph.add(before, 0, port, 0);
   else
-    turns.sls[before * terrain_.stride + port] |= bits;
+    turns.sls[before * switch_graph_.stride + port] |= bits;
 }
 
 void LidWalker::accumulate(const fabric::Destination& destination) {
@@ -223,10 +224,10 @@ void LidWalker::accumulate(const fabric::Destination& destination) {
     const std::uint16_t bits = must_bits_[s];
     if (c == kNoChannel) {
       if (s == destination.leaf && state_[s] == State::Arrives)
-        tally.carried[terrain_.channel(s, destination.port)] |= bits;
+        tally.carried[switch_graph_.channel(s, destination.port)] |= bits;
       continue;
     }
-    const SwitchIndex next = terrain_.to[c];
+    const SwitchIndex next = switch_graph_.to[c];
     const Channel after = out_[next];
     if (loads) {
       weight_[next] += weight_[s];
@@ -254,12 +255,13 @@ LidWalker::Flow LidWalker::injected(Channel c, std::uint16_t sls) const {
 LidWalker::Flow LidWalker::forward(Turns* turns, Channel c, const Flow& flow, std::uint8_t port,
                                    bool carries) {
   Flow next{};
-  const SwitchIndex at = terrain_.to[c];
+  const SwitchIndex at = switch_graph_.to[c];
   for (unsigned v = 0; v < kVlDrop; ++v)
     for_bits(flow[v], [&](unsigned sl) {
-      const unsigned w = virtual_lanes_.vl(at, terrain_.in_port[c], port, sl) & 15U;
+      const unsigned w = virtual_lanes_.vl(at, switch_graph_.in_port[c], port, sl) & 15U;
       next[w] |= static_cast<std::uint16_t>(1U << sl);
-      if (carries) tally.carried[terrain_.channel(at, port)] |= static_cast<std::uint16_t>(1U << w);
+      if (carries)
+        tally.carried[switch_graph_.channel(at, port)] |= static_cast<std::uint16_t>(1U << w);
       if (turns != nullptr && w < kVlDrop) turns->graph.add(c, v, port, w);
     });
   return next;
@@ -274,24 +276,24 @@ void LidWalker::accumulate_exactly(const fabric::Destination& destination) {
     must_flow_[s] = all_flow_[s] = Flow{};
     const bool ends = out_[s] == kNoChannel;
     if (ends && (s != destination.leaf || state_[s] != State::Arrives)) continue;
-    const Channel c = ends ? terrain_.channel(s, destination.port) : out_[s];
-    if (terrain_.own[s] != 0) all_flow_[s] = injected(c, sls_[s]);
+    const Channel c = ends ? switch_graph_.channel(s, destination.port) : out_[s];
+    if (switch_graph_.own[s] != 0) all_flow_[s] = injected(c, sls_[s]);
     if (must_) must_flow_[s] = all_flow_[s];
     Flow own{};  // what the switch itself sends
-    const bool itself = bystanders_send_ || s == terrain_.sm_leaf;
+    const bool itself = bystanders_send_ || s == switch_graph_.sm_leaf;
     for_bits(itself ? sls_[s] : std::uint16_t{0}, [&](unsigned sl) {
-      own[virtual_lanes_.vl(s, 0, terrain_.port(c), sl) & 15U] |=
+      own[virtual_lanes_.vl(s, 0, switch_graph_.port(c), sl) & 15U] |=
           static_cast<std::uint16_t>(1U << sl);
     });
     add(all_flow_[s], own);
-    if (must_ && terrain_.own[s] == 0 && s == terrain_.sm_leaf) must_flow_[s] = own;
+    if (must_ && switch_graph_.own[s] == 0 && s == switch_graph_.sm_leaf) must_flow_[s] = own;
     carry(c, must_flow_[s]);
   }
   for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
     const SwitchIndex s = *at;
     const Channel c = out_[s];
     if (c == kNoChannel) continue;
-    const SwitchIndex next = terrain_.to[c];
+    const SwitchIndex next = switch_graph_.to[c];
     if (options_.loads && destination.is_host) {
       weight_[next] += weight_[s];
       tally.load[c] += weight_[s];
@@ -302,7 +304,7 @@ void LidWalker::accumulate_exactly(const fabric::Destination& destination) {
         forward(nullptr, c, must_flow_[s], destination.port, true);
       continue;
     }
-    const std::uint8_t port = terrain_.port(after);
+    const std::uint8_t port = switch_graph_.port(after);
     add(must_flow_[next], forward(&tally.must, c, must_flow_[s], port, true));
     add(all_flow_[next], forward(&tally.should, c, all_flow_[s], port, false));
   }
@@ -313,27 +315,27 @@ std::uint64_t LidWalker::walk_each(const fabric::Destination& destination,
                                    const std::uint8_t* column) {
   std::uint64_t bad = 0;
   Turns& turns = must_ ? tally.must : tally.should;
-  for (SwitchIndex source : terrain_.sources_near(destination.leaf)) {
+  for (SwitchIndex source : switch_graph_.sources_near(destination.leaf)) {
     SwitchIndex s = source;
     Channel before = kNoChannel;
     Flow flow{};
     bool ended = false;
     for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
-      const Channel c = s == destination.leaf ? kNoChannel : terrain_.link(s, column[s]);
+      const Channel c = s == destination.leaf ? kNoChannel : switch_graph_.link(s, column[s]);
       if (c == kNoChannel) {
         bad += s != destination.leaf || column[s] != destination.port;
         ended = true;
         break;
       }
-      if (options_.loads && destination.is_host) tally.load[c] += terrain_.hosts[source];
+      if (options_.loads && destination.is_host) tally.load[c] += switch_graph_.hosts[source];
       if (exact_)
         flow = before == kNoChannel ? injected(c, sls_[source])
-                                    : forward(&turns, before, flow, terrain_.port(c), must_);
+                                    : forward(&turns, before, flow, switch_graph_.port(c), must_);
       else if (before != kNoChannel)
         turn(turns, before, c, sls_[source]);
       if (must_ && !exact_) tally.carried[c] |= sls_[source];
       before = c;
-      s = terrain_.to[c];
+      s = switch_graph_.to[c];
     }
     if (!ended) {
       ++bad;

@@ -18,10 +18,10 @@ struct Turns {
   std::vector<std::uint16_t> sls;  // kind ByOutput: by channel and next port, until expanded
 
   Turns() = default;
-  Turns(const Terrain& terrain, const VlView& virtual_lanes);
+  Turns(const SwitchGraph& switch_graph, const VlView& virtual_lanes);
   void merge(const Turns& other);
   /// Kind ByOutput: SLs become VLs.
-  void expand(const Terrain& terrain, const VlView& virtual_lanes);
+  void expand(const SwitchGraph& switch_graph, const VlView& virtual_lanes);
 };
 
 struct WalkOptions {
@@ -39,13 +39,14 @@ struct Tally {
   std::vector<Lid> bad_lids;
 
   Tally() = default;
-  Tally(const Terrain& terrain, const VlView& virtual_lanes, WalkOptions options);
+  Tally(const SwitchGraph& switch_graph, const VlView& virtual_lanes, WalkOptions options);
   void add(const Tally& other);
 };
 
 class LidWalker {
  public:
-  LidWalker(const Terrain& terrain, const VlView& virtual_lanes, Lid sm_lid, WalkOptions options);
+  LidWalker(const SwitchGraph& switch_graph, const VlView& virtual_lanes, Lid sm_lid,
+            WalkOptions options);
 
   /// `column[s]` is the port of switch s for the LID.
   void walk(const fabric::Destination& destination, const std::uint8_t* column);
@@ -73,7 +74,7 @@ class LidWalker {
     for (std::size_t v = 0; v < to.size(); ++v) to[v] |= from[v];
   }
 
-  const Terrain& terrain_;
+  const SwitchGraph& switch_graph_;
   const VlView& virtual_lanes_;
   Lid sm_lid_;
   WalkOptions options_;
@@ -99,7 +100,7 @@ class LidWalker {
 /// Walks to all LIDs, or to those of switches; blocks of LIDs in parallel. Turns are expanded, bad
 /// LIDs ascend.
 enum class Lids { All, Switches };
-Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const LinearTables& tables,
-                Lid sm_lid, WalkOptions options, Lids which);
+Tally walk_lids(const SwitchGraph& switch_graph, const VlView& virtual_lanes,
+                const LinearTables& tables, Lid sm_lid, WalkOptions options, Lids which);
 
 }  // namespace ib::tables::check

@@ -15,8 +15,8 @@ constexpr std::size_t kLidsPerBlock = 64;
 
 /// Tables are rows of switches and a walk wants columns: blocks
 /// of LIDs are turned round once, which fits the cache, and go to the processors.
-Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const LinearTables& tables,
-                Lid sm_lid, WalkOptions options, Lids which) {
+Tally walk_lids(const SwitchGraph& switch_graph, const VlView& virtual_lanes,
+                const LinearTables& tables, Lid sm_lid, WalkOptions options, Lids which) {
   const auto wanted = [&](const fabric::Destination& d) {
     return which == Lids::All || d.is_switch();
   };
@@ -24,14 +24,14 @@ Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const Linea
     LidWalker walker;
     std::vector<std::uint8_t> columns;
   };
-  const std::size_t switches = terrain.graph.switch_count();
+  const std::size_t switches = switch_graph.graph.switch_count();
   PerWorker<Worker> workers([&] {
-    return Worker{LidWalker(terrain, virtual_lanes, sm_lid, options),
+    return Worker{LidWalker(switch_graph, virtual_lanes, sm_lid, options),
                   std::vector<std::uint8_t>(switches * kLidsPerBlock)};
   });
   // Runs of destinations in one block of LIDs.
   std::vector<std::pair<std::size_t, std::size_t>> runs;
-  const auto& destinations = terrain.destinations;
+  const auto& destinations = switch_graph.destinations;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     if (!wanted(destinations[i])) continue;
     const auto block = [&](std::size_t j) { return destinations[j].lid.value / kLidsPerBlock; };
@@ -58,9 +58,9 @@ Tally walk_lids(const Terrain& terrain, const VlView& virtual_lanes, const Linea
     else
       total = std::move(worker.walker.tally);
   });
-  if (!total) total.emplace(terrain, virtual_lanes, options);
-  total->must.expand(terrain, virtual_lanes);
-  total->should.expand(terrain, virtual_lanes);
+  if (!total) total.emplace(switch_graph, virtual_lanes, options);
+  total->must.expand(switch_graph, virtual_lanes);
+  total->should.expand(switch_graph, virtual_lanes);
   std::sort(total->bad_lids.begin(), total->bad_lids.end());
   return std::move(*total);
 }

@@ -141,7 +141,7 @@ bool is_ignored(const StepLines& step, const std::vector<StepLines>& all, Proble
   return true;
 }
 
-/// The first step has something for every LID, so whoever is in no other has routes.
+/// The first step has something for every LID, so a LID that is in no other has routes.
 void check_first(const std::vector<StepLines>& by_id, Problems& problems) {
   const StepLines& first = by_id.front();
   if (first.fallback_to)

@@ -241,7 +241,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
     begin_plan(now, std::move(decided));
   } else {
     go(Event::LeftToOthers);
-    // Whoever manages has plans by what was found before.
+    // A subnet manager that manages has plans by what was found before.
     if (desired) {
       left = std::move(decided);
       rest(now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Whose clients are to be asked to register again (PortInfo:ClientReregister), and were not yet or
-// are not there. Whoever carries the subnet manager keeps it in the store.
+// are not there. The host of the subnet manager keeps it in the store.
 #pragma once
 
 #include <set>

@@ -2,7 +2,7 @@
 // The inside of SubnetManager: what is known, what is under way, and what to do when. Its parts
 // have a file each: machine.cpp (who gets which answer, what is next), bring_up.cpp (from a sweep
 // to a report), publishing.cpp (what others may know), who_to_ask.cpp (to register again),
-// asides.cpp (what is looked at and programmed between sweeps). Inside sm/core only.
+// between_sweeps.cpp (what is looked at and programmed between sweeps). Inside sm/core only.
 #pragma once
 
 #include <algorithm>
@@ -134,10 +134,10 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
-  Instant awake_at{0};      // the last time that anything happened here
-  Instant watch_at{0};      // while another one is master
-  bool watching{false};     // by the sweep that is under way
-  bool sweeps_part{false};  // it does
+  Instant awake_at{0};        // the last time that anything happened here
+  Instant watch_at{0};        // while another one is master
+  bool watching{false};       // by the sweep that is under way
+  bool sweeps_part{false};    // it does
   bool store_is_ours{false};  // that of a process alone: it is of the fabric that was found
   bool slept_sweeping{
       false};              // nothing happened here for seconds, while who is master is not known

@@ -117,10 +117,11 @@ class Transplant {
 
 }  // namespace
 
-bool KeptNodes::may_stay(Instant now, const Silence& silence, bool waited) const {
-  if (silence.is_host && silence.sweeps <= hosts_.sweeps && now - silence.since < hosts_.most)
+bool KeptNodes::may_stay(Instant now, const SilentNode& silent_node, bool waited) const {
+  if (silent_node.is_host && silent_node.sweeps <= hosts_.sweeps &&
+      now - silent_node.since < hosts_.most)
     return true;
-  return !waited && now - silence.since < kPatience;
+  return !waited && now - silent_node.since < kPatience;
 }
 
 void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
@@ -131,51 +132,51 @@ void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
         t.kind == Trouble::Kind::Silent && n && managed[*n])
       silent.insert(t.node_guid);
 
-  std::map<Guid, Silence> since;
+  std::map<Guid, SilentNode> since;
   Transplant transplant(found, before, managed);
   for (const Guid guid : silent) {
     const auto it = since_.find(guid);
-    Silence silence = it != since_.end() ? it->second : Silence{now, 0, false};
-    ++silence.sweeps;
-    silence.is_host = !before.fabric.node(*before.fabric.find_node(guid)).is_switch();
-    if (!may_stay(now, silence, waited)) continue;
+    SilentNode silent_node = it != since_.end() ? it->second : SilentNode{now, 0, false};
+    ++silent_node.sweeps;
+    silent_node.is_host = !before.fabric.node(*before.fabric.find_node(guid)).is_switch();
+    if (!may_stay(now, silent_node, waited)) continue;
     for (const Guid kept : transplant.put_in(guid)) {
       const auto earlier = since_.find(kept);
-      since.emplace(kept, earlier != since_.end() && kept != guid ? earlier->second : silence);
+      since.emplace(kept, earlier != since_.end() && kept != guid ? earlier->second : silent_node);
     }
   }
   if (!since.empty()) ib::discover::sort_nodes(found);
   std::erase_if(found.troubles, [&](const Trouble& t) {
     return t.kind == Trouble::Kind::Silent && since.contains(t.node_guid);
   });
-  for (const auto& [guid, silence] : since) {
+  for (const auto& [guid, silent_node] : since) {
     if (since_.contains(guid)) continue;
     const auto& node = found.fabric.node(*found.fabric.find_node(guid));
     logs_.push_back(
         {ib::LogLevel::Info, "sweep",
          fmt::format("{} \"{}\" does not answer, though the link to it is up: it stays as it was "
                      "for {}, unless it answers",
-                     to_string(guid), ib::printable(node.name()), promise(silence))});
+                     to_string(guid), ib::printable(node.name()), promise(silent_node))});
   }
   since_ = std::move(since);
 }
 
-std::string KeptNodes::promise(const Silence& silence) const {
+std::string KeptNodes::promise(const SilentNode& silent_node) const {
   const auto in_seconds = [](ib::Duration d) {
     return std::chrono::duration_cast<std::chrono::seconds>(d).count();
   };
-  if (!silence.is_host || hosts_.sweeps == 0) return fmt::format("{} s", in_seconds(kPatience));
+  if (!silent_node.is_host || hosts_.sweeps == 0) return fmt::format("{} s", in_seconds(kPatience));
   return fmt::format("{} more sweep{} or {} s", hosts_.sweeps, hosts_.sweeps == 1 ? "" : "s",
                      in_seconds(hosts_.most));
 }
 
-Instant KeptNodes::until(const Silence& silence) const {
-  return silence.since + (silence.is_host && hosts_.sweeps > 0 ? hosts_.most : kPatience);
+Instant KeptNodes::until(const SilentNode& silent_node) const {
+  return silent_node.since + (silent_node.is_host && hosts_.sweeps > 0 ? hosts_.most : kPatience);
 }
 
 std::vector<Guid> KeptNodes::nodes() const {
   std::vector<Guid> out;
-  for (const auto& [guid, silence] : since_) out.push_back(guid);
+  for (const auto& [guid, silent_node] : since_) out.push_back(guid);
   return out;
 }
 
@@ -185,7 +186,7 @@ bool KeptNodes::are_hosts() const {
 
 Instant KeptNodes::due() const {
   Instant due = ib::kNever;
-  for (const auto& [guid, silence] : since_) due = std::min(due, until(silence));
+  for (const auto& [guid, silent_node] : since_) due = std::min(due, until(silent_node));
   return due;
 }
 

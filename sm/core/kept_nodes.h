@@ -45,17 +45,17 @@ class KeptNodes {
   std::optional<ib::LogEvent> next_log();
 
  private:
-  struct Silence {
+  struct SilentNode {
     ib::Instant since;
     unsigned sweeps{0};  // that it did not answer
     bool is_host{false};
   };
-  bool may_stay(ib::Instant now, const Silence& silence, bool waited) const;
-  ib::Instant until(const Silence& silence) const;
-  std::string promise(const Silence& silence) const;
+  bool may_stay(ib::Instant now, const SilentNode& silent_node, bool waited) const;
+  ib::Instant until(const SilentNode& silent_node) const;
+  std::string promise(const SilentNode& silent_node) const;
 
   HostPatience hosts_;
-  std::map<ib::Guid, Silence> since_;
+  std::map<ib::Guid, SilentNode> since_;
   std::deque<ib::LogEvent> logs_;
 };
 

@@ -350,7 +350,7 @@ bool Mastership::take(Instant now, Event event, Guid who, std::string why) {
     case Action::Manage:
       break;
     case Action::Sweep:
-      // Whoever hands over to a master, or goes, has managed a part of its subnet.
+      // One that hands over to a master, or goes, has managed a part of its subnet.
       if (event != Event::HandoverRefused && is_master()) taken_over_ = true;
       if (event == Event::MasterGone || event == Event::Handover) stop_following();
       successor_.reset();

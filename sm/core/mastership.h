@@ -6,7 +6,7 @@
 //
 //   sweep --on_swept()--> the others are asked --is_decided()--> conclude(): manage, or leave it
 //
-// Whoever says that it is handing over is believed no further than to a sweep: the others are asked
+// One that says that it hands over is believed no further than to a sweep: the others are asked
 // again before anything is set.
 #pragma once
 

@@ -117,7 +117,7 @@ void Mastership::on_proof(const ib::mad::Packet& request, const Completion& comp
 }
 
 /// A standby does not sweep, so cables may have been moved since it knew who is at the end of which
-/// way. Whoever hands over repeats that until it is answered.
+/// way. A HANDOVER is repeated until it is answered.
 bool Mastership::waits_for_sender(Instant now, const ib::mad::Packet& request,
                                   const ib::discover::Observed& seen) {
   const auto control =

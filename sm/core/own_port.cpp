@@ -20,7 +20,7 @@ using ib::wire::PortState;
 using plan::PortWant;
 namespace attr = ib::wire::attr;
 
-/// Whoever forges traps about this port does not make more than ten looks a second.
+/// Forged traps about this port cause no more than ten looks a second.
 constexpr ib::Duration kPause = std::chrono::milliseconds(100);
 constexpr std::size_t kKeysInBlock = 32;
 

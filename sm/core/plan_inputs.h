@@ -67,7 +67,7 @@ class PlanInputs {
   std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
   store::DeviceVls vls_{store::DeviceVls::Untouched};
-  std::optional<plan::RouteMemory> routes_made_;  // by whoever was there before
+  std::optional<plan::RouteMemory> routes_made_;  // by the master before
   std::vector<std::byte> routes_stored_;
   std::shared_ptr<const std::vector<plan::MlidGroup>> groups_{
       std::make_shared<const std::vector<plan::MlidGroup>>()};

@@ -25,7 +25,7 @@ enum class Event : std::uint8_t {
   RerouteDue,  // of the fabric as it is known
   MembersDue,
   LookDue,
-  Torn,  // the sweep cannot be used: the fabric changed meanwhile
+  Inconsistent,  // the sweep cannot be used: the fabric changed meanwhile
   Swept,
   ToBeManaged,     // by us
   ToBeRecalled,    // likewise, when it is known what is stored

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Strays: requests by directed route that may have reached another node than they were meant for,
-// since somebody moved cables while they were under way. A directed route names ports, and whoever
-// is at the end of them answers. Pure.
+// since somebody moved cables while they were under way. A directed route names ports, and the
+// node at the end of them answers. Pure.
 #pragma once
 
 #include <memory>

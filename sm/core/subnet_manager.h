@@ -132,7 +132,7 @@ class SubnetManager {
   void reroute_now(ib::Instant now);
   /// Sweeps, and sets once more all that devices are to hold, whatever they say that they hold.
   void rewrite_now(ib::Instant now);
-  /// Enables a port that is disabled, by BabblingPorts or whoever it was. False: nothing was found
+  /// Enables a port that is disabled, by BabblingPorts or otherwise. False: nothing was found
   /// that it could be.
   bool enable_port(ib::Instant now, ib::Guid node, std::uint8_t port);
   /// Off: no sweep of any kind begins, whatever happens; memberships are programmed all the same.

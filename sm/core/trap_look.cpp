@@ -277,7 +277,7 @@ std::vector<Cookie> TrapLook::on_partial_sweep_begun() {
     if (sender.wanted.empty()) sender.since = look.since;
     sender.wanted.insert(look.wanted.begin(), look.wanted.end());
   }
-  // Whoever waits may be among those that it reads, and whose news it clears.
+  // Senders that wait may be among those that it reads, and whose news it clears.
   for (auto& [guid, sender] : senders_) sender.during_sweep |= !sender.wanted.empty();
   return leave_looks();
 }

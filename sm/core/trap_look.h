@@ -64,7 +64,7 @@ class TrapLook {
   std::vector<SweepScope::Place> take_places();
   /// NodeDescriptions that are not as they were known, by node.
   std::map<ib::Guid, std::string> take_renamed();
-  /// Whoever sent traps is not known: a light sweep may tell.
+  /// The sender of traps is not known: a light sweep may tell.
   bool take_light_sweep_wanted();
   std::optional<ib::LogEvent> next_log();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Whose clients are to be asked to register again, as the store has it. What a port registered is
 // dropped when it leaves; if it comes back while no process runs, or all was lost and the process
-// that found out dies, whoever is master next knows by this whom to ask.
+// that found out dies, the next master knows by this whom to ask.
 #pragma once
 
 #include "sm/core/clients_to_ask.h"

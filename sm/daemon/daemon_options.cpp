@@ -189,7 +189,7 @@ plan::Enforcement enforcement(const Settings& s) {
   return plan::Enforcement::Both;
 }
 
-/// Without a file everybody is a full member. Whoever had one is told what became of it.
+/// Without a file everybody is a full member. An operator who had one is told what became of it.
 void say_partitions_are_gone(const PolicyFiles& files, DaemonOptions& to) {
   std::string trouble;  // it is said when the store is opened
   const auto before = files.kept(kPartitionFile, trouble);

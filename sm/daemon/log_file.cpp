@@ -85,7 +85,7 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_
                                 "another file (--log_file)",
                                 path, folder.string()));
   const auto found_there = std::filesystem::status(path, unknown).type();
-  // Whoever reads it may stop, and with it the subnet manager. What /dev/stdout is, is meant.
+  // Its reader may stop, and with it the subnet manager. What /dev/stdout is, is meant.
   if (found_there == std::filesystem::file_type::fifo && !path.starts_with("/dev/"))
     return ib::fail(ib::ErrorKind::Usage,
                     fmt::format("cannot log to {}: it is a pipe, and its reader would hold up the "

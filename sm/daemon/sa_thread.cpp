@@ -137,7 +137,7 @@ void SaThread::run() {
     if (tidy_at_ <= now) tidy(now);
     log_.on_time(now);
     if (const auto event = dump_.look(now, *server_)) log_.write(*event);
-    // Whoever ended us may have rung before listen() made the bell quiet.
+    // end() may have rung before listen() made the bell quiet.
     if (all_sent && !server_->has_work() && !ending_) wait();
   }
 }

@@ -67,7 +67,7 @@ std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
              std::to_string(mastership.own_info().act_count), "this one");
   for (const auto& [guid, other] : mastership.others().all()) {
     const std::string what = remark(guid, own.guid, other, differ);
-    // Whoever does not answer is in no state any more, a dead master least of all.
+    // One that does not answer is in no state any more, a dead master least of all.
     const bool answers = other.known && other.answered;
     out +=
         row(to_string(guid), std::to_string(other.lid.value),

@@ -384,7 +384,7 @@ Events routing_changes(const Routing* before, const Routing& after,
   if (entries == 0 && (before != nullptr ? before->engine == after.engine : at_start.has_value()))
     return out;
   if (before != nullptr)
-    out.push_back(make(after.followed ? Kind::RoutesFollowed : Kind::RoutesComputedAnew, {}));
+    out.push_back(make(after.followed ? Kind::RoutesFollowed : Kind::RoutesRecomputed, {}));
   out.push_back(
       make(Kind::RoutesMade, {after.engine, entries, switches, loads.before, loads.after}));
   return out;

@@ -313,7 +313,7 @@ constexpr Row kRows[] = {
      "routes on several VLs are left, since switches keep an SLtoVLMappingTable with which they "
      "may "
      "deadlock"},
-    {Kind::RoutesComputedAnew, "routes.computed-anew", LogLevel::Verbose,
+    {Kind::RoutesRecomputed, "routes.recomputed", LogLevel::Verbose,
      "the previous routes are not followed any more: all routes are recomputed", "", 11,
      "ucast_cache_invalidated", subject::kRouting,
      "all routes were computed, where there were some before"},

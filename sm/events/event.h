@@ -55,7 +55,7 @@ enum class Kind : std::uint8_t {
   LevelDropped,
   DeviceRefuses,
   LeftForOneVl,
-  RoutesComputedAnew,
+  RoutesRecomputed,
   RoutesFollowed,
   ConfigurationTaken,
   ConfigurationRefused,

@@ -40,7 +40,7 @@ std::vector<std::byte> encode(const RouteMemory& memory);
 std::optional<RouteMemory> decode(std::span<const std::byte> bytes);
 
 struct FoundRoutes {
-  /// What switches answered that they hold, by LID. Whoever is missing holds nothing good.
+  /// What switches answered that they hold, by LID. A switch that is missing holds nothing good.
   std::unordered_map<ib::Guid, std::vector<std::uint8_t>> lfts;
   std::optional<RouteMemory> made;  // by whom they were programmed; empty: not known
 

@@ -150,7 +150,7 @@ PortRef uplink(const Fabric& f, PortRef not_at) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Whoever runs all benchmarks gives options of their library.
+  // A run of all benchmarks gives options of their library.
   const int given = argc > 1 ? std::atoi(argv[1]) : 0;
   const unsigned half = given > 0 ? static_cast<unsigned>(given) : 18;
   ib::fabric::FatTree tree;

@@ -83,7 +83,7 @@ class Pair:
         return process
 
     def gets_a_path(self):
-        """A host asks for one until it gets one, whoever its port says is the subnet manager: when."""
+        """A host asks for one until it gets one, of the subnet manager that its port names: when."""
         command = self.on(self.client, os.path.join(self.build, "bin/ibpath"), self.client, self.client_peer)
         while True:
             try:

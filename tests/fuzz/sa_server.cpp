@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     do {
       sm::sa::run_commits(server, *store, now);
     } while (server.work(now));
-    // As whoever routes does; until they are taken, these are a deadline that is due.
+    // As the daemon's router does; until they are taken, these are a deadline that is due.
     server.take_multicast_changed();
     server.take_aliases_changed();
     while (auto packet = server.next_send(now)) {

@@ -119,11 +119,11 @@ void Stage::make_fabric(const Words& words, const std::vector<std::string>& body
   fabric_ = or_complain(std::move(made));
 }
 
-/// `newcomer` gets the GUIDs of `original`, as a cloned firmware image has them.
-void Stage::twin(const std::string& newcomer, const std::string& original) {
+/// `duplicate` gets the GUIDs of `original`, as a cloned firmware image has them.
+void Stage::twin(const std::string& duplicate, const std::string& original) {
   if (!fabric_) throw Complaint("twin comes before the subnet manager");
   auto& f = *fabric_;
-  const NodeIndex n = find(f, newcomer), o = find(f, original);
+  const NodeIndex n = find(f, duplicate), o = find(f, original);
   f.node(n).guid = f.node(o).guid;
   const unsigned ports = std::min(f.node(n).num_ports, f.node(o).num_ports);
   for (unsigned p = 0; p <= ports; ++p) f.port(n, p).guid = f.port(o, p).guid;

@@ -26,7 +26,7 @@ class Stage {
 
   // Before the curtain rises.
   void make_fabric(const Words& words, const std::vector<std::string>& body);
-  void twin(const std::string& newcomer, const std::string& original);
+  void twin(const std::string& duplicate, const std::string& original);
   void give_lid(const std::string& name, const std::string& lid);
 
   // What happens.

@@ -13,6 +13,7 @@
 #include "sm/plan/vl_tables.h"
 #include "sm/sa/subnet/paths.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 #include "tests/unit/tables/vl_walk.h"
 
 namespace sm::test {
@@ -25,27 +26,20 @@ using policy::QosKind;
 
 constexpr unsigned kDropped = 15;
 
-/// The fabric that an engine is run on, as it comes out of the box.
-template <class Kind>
-ib::fabric::Fabric fresh(const Kind& kind) {
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(kind, common).value();
-}
 ib::fabric::Fabric fat_tree() {
   ib::fabric::FatTree tree;
   tree.radix = 6;
-  return fresh(tree);
+  return unconfigured(tree);
 }
 ib::fabric::Fabric torus() {
   ib::fabric::Grid grid;
   grid.sizes = {5, 5};
-  return fresh(grid);
+  return unconfigured(grid);
 }
 ib::fabric::Fabric dragonfly_plus() {
   ib::fabric::DragonflyPlus kind;
   kind.groups = 3, kind.leaves = kind.spines = kind.hosts = kind.cables = 2;
-  return fresh(kind);
+  return unconfigured(kind);
 }
 
 class Flows {
@@ -256,14 +250,15 @@ TEST(Flows, OneTwoAndFourClassesOfSlsKeepToTheirVls) {
   }
 }
 
+/// Engines that use several VLs.
+const RoutedTopology kOfSeveralVls[] = {
+    {fat_tree, "lash"},      {fat_tree, "dfsssp"},    {fat_tree, "nue"},
+    {torus, "lash"},         {torus, "dfsssp"},       {torus, "nue"},
+    {torus, "torus-2QoS"},   {dragonfly_plus, "dfp"}, {dragonfly_plus, "dfsssp"},
+    {dragonfly_plus, "nue"}, {dragonfly_plus, "lash"}};
+
 TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
-  for (const auto& [topology, engine] :
-       {RoutedTopology{fat_tree, "lash"}, RoutedTopology{fat_tree, "dfsssp"},
-        RoutedTopology{fat_tree, "nue"}, RoutedTopology{torus, "lash"},
-        RoutedTopology{torus, "dfsssp"}, RoutedTopology{torus, "nue"},
-        RoutedTopology{torus, "torus-2QoS"}, RoutedTopology{dragonfly_plus, "dfp"},
-        RoutedTopology{dragonfly_plus, "dfsssp"}, RoutedTopology{dragonfly_plus, "nue"},
-        RoutedTopology{dragonfly_plus, "lash"}}) {
+  for (const auto& [topology, engine] : kOfSeveralVls) {
     SCOPED_TRACE(engine);
     Flows flows(topology(), engine, nullptr);
     flows.send();
@@ -277,13 +272,7 @@ TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
 }
 
 TEST(Flows, LevelsOfServiceHaveTheirVlsOnEnginesThatUseSeveral) {
-  for (const auto& [topology, engine] :
-       {RoutedTopology{fat_tree, "lash"}, RoutedTopology{fat_tree, "dfsssp"},
-        RoutedTopology{fat_tree, "nue"}, RoutedTopology{torus, "lash"},
-        RoutedTopology{torus, "dfsssp"}, RoutedTopology{torus, "nue"},
-        RoutedTopology{torus, "torus-2QoS"}, RoutedTopology{dragonfly_plus, "dfp"},
-        RoutedTopology{dragonfly_plus, "dfsssp"}, RoutedTopology{dragonfly_plus, "nue"},
-        RoutedTopology{dragonfly_plus, "lash"}})
+  for (const auto& [topology, engine] : kOfSeveralVls)
     for (const std::vector<std::uint8_t>& levels :
          {std::vector<std::uint8_t>{0}, {0, 3}, {0, 1, 3, 6}}) {
       SCOPED_TRACE(testing::Message() << engine << ", " << levels.size());

@@ -7,6 +7,7 @@
 #include "libdiag/fabric/generate.h"
 #include "sm/managers/congestion/congestion_manager.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -23,9 +24,7 @@ constexpr double kLink = 100;  // Gb/s of 4x EDR
 ib::fabric::Fabric tree_of_162() {
   ib::fabric::FatTree tree;
   tree.radix = 18;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return *ib::fabric::generate(tree, common);
+  return unconfigured(tree);
 }
 
 class Incast : public testing::Test {

@@ -9,6 +9,7 @@
 #include "sm/policy/qos_sets.h"
 #include "sm/sa/subnet/paths.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 #include "tests/unit/sm/sa/path_world.h"
 #include "tests/unit/tables/vl_walk.h"
 
@@ -23,9 +24,14 @@ using testing::HasSubstr;
 ib::fabric::Fabric torus_of_25() {
   ib::fabric::Grid grid;
   grid.sizes = {5, 5};
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(grid, common).value();
+  return unconfigured(grid);
+}
+
+/// Lines of the log that have `text` and do not begin with `begin`.
+std::ptrdiff_t lines_beside(const SmOnModel& run, std::string_view begin, std::string_view text) {
+  return std::ranges::count_if(run.log(), [&](const std::string& line) {
+    return line.find(text) != line.npos && !line.starts_with(begin);
+  });
 }
 
 core::Options routed_by(const char* engine) {
@@ -107,9 +113,9 @@ TEST_F(KeptRows, RoutesThatWouldDeadlockWithThemAreLeftForOneVlAndComeBackWhenTh
   EXPECT_TRUE(run.sm().snapshot()->routing->virtual_lanes.trivial());
   EXPECT_THAT(run.last().lines,
               testing::Contains(testing::AllOf(
-                  HasSubstr("5 switches keep another SLtoVLMappingTable than was set"), HasSubstr("'sw-0-0'"),
-                  HasSubstr("routes of dfsssp may deadlock: "), HasSubstr("credit loop"),
-                  HasSubstr(" routes on one VL, free of deadlock"))));
+                  HasSubstr("5 switches keep another SLtoVLMappingTable than was set"),
+                  HasSubstr("'sw-0-0'"), HasSubstr("routes of dfsssp may deadlock: "),
+                  HasSubstr("credit loop"), HasSubstr(" routes on one VL, free of deadlock"))));
   EXPECT_EQ(said("Set(SLtoVLMappingTable)"), 5U) << "each is named once";
 
   // Asked again, they refuse again.
@@ -238,12 +244,7 @@ TEST(RefusedTables, ASwitchThatTellsNoRowsIsNamedOnceAndNotUp) {
                                                  HasSubstr("sw-1-1"), HasSubstr("status 0x000c"))));
     run.sm().sweep_now(run.now(), core::Reason::Operator);
   }
-  EXPECT_EQ(std::ranges::count_if(run.log(),
-                                  [](const std::string& line) {
-                                    return line.find("(SLtoVLMappingTable) to ") != line.npos &&
-                                           !line.starts_with("missing: ");
-                                  }),
-            1);
+  EXPECT_EQ(lines_beside(run, "missing: ", "(SLtoVLMappingTable) to "), 1);
 }
 
 /// VLCap says 8; told to operate them the port operates 4.
@@ -410,12 +411,7 @@ TEST(RefusedTables, AHostThatRefusesIsNamedOnceAndTheSubnetIsUp) {
                     HasSubstr("port 1 block 1: status 0x001c (and so 1 other block)"))));
     run.sm().sweep_now(run.now(), core::Reason::Operator);
   }
-  EXPECT_EQ(std::ranges::count_if(run.log(),
-                                  [](const std::string& line) {
-                                    return line.find("Set(VLArbitrationTable)") != line.npos &&
-                                           !line.starts_with("refused: ");
-                                  }),
-            1);
+  EXPECT_EQ(lines_beside(run, "refused: ", "Set(VLArbitrationTable)"), 1);
 }
 
 }  // namespace

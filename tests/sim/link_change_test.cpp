@@ -16,6 +16,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -333,9 +334,7 @@ TEST(RandomFlaps, DuringABringUpAreSeenByTheNextLightSweepAtTheLatest) {
   tree.leaves = 8;
   tree.spines = 4;
   tree.hosts_per_leaf = 8;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  const Fabric fabric = ib::fabric::generate(tree, common).value();
+  const Fabric fabric = unconfigured(tree);
   const std::uint64_t seeds = all_of_them() ? 200 : 10;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     std::mt19937_64 random(seed);

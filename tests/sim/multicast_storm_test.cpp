@@ -14,6 +14,7 @@
 #include "sm/sa/registry/state.h"
 #include "sm/sa/server.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 #include "tests/unit/sm/sa/run_commits.h"
 
 namespace sm::test {
@@ -144,14 +145,10 @@ class Storm {
     tree.hosts_per_leaf = kHostsPerLeaf;
     tree.leaves = kLeaves;
     tree.spines = 20;
-    ib::fabric::GenerateCommon common;
-    common.lids = false;
-    auto fabric = ib::fabric::generate(tree, common);
-    EXPECT_TRUE(fabric);
     core::Options options;
     options.sweep_interval = Duration{0};
     options.read_tables_after.reset();
-    stage_ = std::make_unique<SmOnModel>(std::move(*fabric), ib::sim::ModelOptions{}, options);
+    stage_ = std::make_unique<SmOnModel>(unconfigured(tree), ib::sim::ModelOptions{}, options);
     pushes_ = std::make_unique<Pushes>(stage_->model().topology(), stage_->at());
     stage_->watch([this](const Packet& packet) {
       pushes_->see(stage_->sm(), packet);

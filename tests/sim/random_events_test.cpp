@@ -16,6 +16,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -32,9 +33,7 @@ Fabric two_levels(unsigned leaves, unsigned hosts_per_leaf) {
   tree.leaves = leaves;
   tree.spines = 4;
   tree.hosts_per_leaf = hosts_per_leaf;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(tree, common).value();
+  return unconfigured(tree);
 }
 
 class Events {

@@ -171,7 +171,7 @@ TEST_F(AfterAnother, ThatAHostWasAskedIsNothingThatItsPortHolds) {
     EXPECT_FALSE(port.get<&ib::wire::PortInfo::client_reregister>());
 }
 
-/// Whoever was master before could not ask them, on whatever host.
+/// The master before, on whatever host, could not ask them.
 TEST_F(AfterAnother, WhoIsStoredToBeAskedIsAskedOnce) {
   auto kept = run.kept();
   kept.clients_to_ask = {run.model().topology().port(run.at()).guid};

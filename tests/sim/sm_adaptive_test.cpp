@@ -7,6 +7,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -33,17 +34,19 @@ Settings tree_settings() {
   return settings;
 }
 
-ib::fabric::Fabric tree_of_switch_ib() {
-  ib::fabric::FatTree kind;
-  kind.radix = 8;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  auto f = ib::fabric::generate(kind, common).value();
+template <class Kind>
+ib::fabric::Fabric of_switch_ib(const Kind& kind) {
+  auto f = unconfigured(kind);
   for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
     f.node(n).vendor_id = 0x2c9;
     f.node(n).device_id = f.node(n).is_switch() ? 0xcb20 : 4123;
   }
   return f;
+}
+ib::fabric::Fabric tree_of_switch_ib() {
+  ib::fabric::FatTree kind;
+  kind.radix = 8;
+  return of_switch_ib(kind);
 }
 
 /// Every switch can, but for those that are `without`.
@@ -227,14 +230,7 @@ TEST(AdaptiveRouting, WithTooFewGroupsTheOthersGoByTheLft) {
       [] {
         ib::fabric::Grid mesh{{3, 3}, false};
         mesh.cables = 2;
-        ib::fabric::GenerateCommon common;
-        common.lids = false;
-        auto f = ib::fabric::generate(mesh, common).value();
-        for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
-          f.node(n).vendor_id = 0x2c9;
-          f.node(n).device_id = f.node(n).is_switch() ? 0xcb20 : 4123;
-        }
-        return f;
+        return of_switch_ib(mesh);
       }(),
       "3");
   EXPECT_EQ(r.on(), r.switches().size());
@@ -244,16 +240,8 @@ TEST(AdaptiveRouting, WithTooFewGroupsTheOthersGoByTheLft) {
 }
 
 TEST(AdaptiveRouting, WhatIsNotProvedStaysOff) {
-  AdaptiveRun r(adaptive_options(tree_settings(), "dor"), [] {
-    ib::fabric::GenerateCommon common;
-    common.lids = false;
-    auto f = ib::fabric::generate(ib::fabric::Grid{{3, 3}, false}, common).value();
-    for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
-      f.node(n).vendor_id = 0x2c9;
-      f.node(n).device_id = f.node(n).is_switch() ? 0xcb20 : 4123;
-    }
-    return f;
-  }());
+  AdaptiveRun r(adaptive_options(tree_settings(), "dor"),
+                of_switch_ib(ib::fabric::Grid{{3, 3}, false}));
   EXPECT_EQ(r.on(), 0U);
   EXPECT_THAT(r.log(), HasSubstr("adaptive routing is off: routing engine dor has no tree"));
   EXPECT_EQ(r.ar_sets, 0U);

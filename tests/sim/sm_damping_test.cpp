@@ -11,6 +11,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/stranger.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -27,11 +28,7 @@ namespace trap = ib::wire::trap;
 constexpr Duration kTick = 5ms;
 constexpr Duration kPromise = 500ms;
 
-ib::fabric::Fabric tree_of_648() {
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return *ib::fabric::generate(ib::fabric::FatTree{}, common);
-}
+ib::fabric::Fabric tree_of_648() { return unconfigured(ib::fabric::FatTree{}); }
 
 /// 64 traps every 0.3 s from one host, about whomever it likes.
 class Forger {

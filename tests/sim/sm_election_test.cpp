@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Several ibsm on one fabric: one master when it is quiet, whoever starts, dies and comes back,
+// Several ibsm on one fabric: one master when it is quiet, in any order of starts and deaths,
 // with and without loss; and what a take-over sends.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -218,7 +218,7 @@ TEST_F(Election, ABetterOneThatComesBackGetsMastershipBackUnlessThatIsRefused) {
   EXPECT_TRUE(host(2).is_master()) << logs();
   EXPECT_TRUE(settles());
 
-  // With master_sm_priority whoever is master stays it.
+  // With master_sm_priority a master stays master.
   host(2).kill();
   host(0).kill();
   auto sticky = with_priority(2);

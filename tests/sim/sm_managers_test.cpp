@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Managers beside the sweep on a simulated fabric: they begin when the subnet is up, and whoever
+// Managers beside the sweep on a simulated fabric: they begin when the subnet is up, and one that
 // keeps them waiting keeps nobody else waiting.
 #include <gtest/gtest.h>
 

@@ -13,6 +13,7 @@
 #include "sm/managers/performance/manager.h"
 #include "tests/sim/small_tree.h"
 #include "tests/sim/stranger.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -28,9 +29,7 @@ namespace attr = ib::wire::attr;
 ib::fabric::Fabric tree_of_radix_36() {
   ib::fabric::FatTree tree;
   tree.radix = 36;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return *ib::fabric::generate(tree, common);
+  return unconfigured(tree);
 }
 
 /// What devices count, put over what the model's agents answer.

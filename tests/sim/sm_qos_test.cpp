@@ -8,6 +8,7 @@
 #include "sm/policy/qos_sets.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
+#include "tests/sim/unconfigured.h"
 #include "tests/unit/sm/policy/set_of.h"
 
 namespace sm::test {
@@ -137,9 +138,7 @@ TEST(Qos, RoutesUseNoMoreVlsThanMaxVlsLeavesLinksBetweenSwitches) {
     options.plan.choice.engines = {"nue"};
     ib::fabric::Grid torus;
     torus.sizes = {4, 4};
-    ib::fabric::GenerateCommon common;
-    common.lids = false;
-    SmOnModel run(ib::fabric::generate(torus, common).value(), {}, options);
+    SmOnModel run(unconfigured(torus), {}, options);
     ASSERT_TRUE(run.run_until_reports(1));
     ASSERT_EQ(run.sm().snapshot()->routing->engine, "nue");
     for (const auto& row : run.sm().snapshot()->routing->virtual_lanes.sl_to_vl.rows())
@@ -386,9 +385,7 @@ TEST(Qos, EnhancedPort0HasTheClassesOfRoutesThatUseSeveralVls) {
   options.plan.choice.engines = {"dfsssp"};
   ib::fabric::Grid torus;
   torus.sizes = {5, 5};
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  SmOnModel run(ib::fabric::generate(torus, common).value(), {}, options);
+  SmOnModel run(unconfigured(torus), {}, options);
   ASSERT_TRUE(run.run_until_reports(1));
   const auto& row = run.sm().snapshot()->routing->virtual_lanes.sl_to_vl.injection();
   ASSERT_NE(row.vl[0], row.vl[3]);
@@ -452,9 +449,7 @@ TEST(Qos, EveryVlThatPacketsAreMappedToHasWeightHoweverShortTablesAre) {
     SCOPED_TRACE(std::string(c.vls) + " VLs, entries: " + c.entries + ", " + c.engine);
     ib::fabric::Grid torus;
     torus.sizes = {5, 5};
-    ib::fabric::GenerateCommon common;
-    common.lids = false;
-    SmOnModel run(ib::fabric::generate(torus, common).value());
+    SmOnModel run(unconfigured(torus));
     for (NodeIndex n = 0; n < run.model().topology().nodes().size(); ++n) {
       ASSERT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, "vl_cap", c.vls));
       ASSERT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, "vl_arb_cap", c.entries));

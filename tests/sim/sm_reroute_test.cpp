@@ -215,7 +215,7 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
           orders += order != run.sm().snapshot()->routing->multicast.up_order;
         }
         EXPECT_EQ(watched->looping, 0U);
-        // Nothing more comes of it, whoever asks.
+        // Nothing more comes of it, by any request.
         const auto sets = watched->sets;
         run.sm().sweep_now(run.now(), sm::core::Reason::Trap);
         run.run_for(seconds(100));

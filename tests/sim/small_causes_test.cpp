@@ -14,6 +14,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/stranger.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 namespace {
@@ -35,9 +36,7 @@ Fabric tree_with_all_hosts(unsigned leaves, unsigned hosts) {
   kind.spines = 4;
   kind.radix = std::max(hosts + kind.spines, leaves);
   kind.hosts_per_leaf = kind.radix - kind.spines;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(kind, common).value();
+  return unconfigured(kind);
 }
 
 /// Trap 144 of a host that says that its NodeDescription alone changed.

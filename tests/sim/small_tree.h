@@ -3,15 +3,14 @@
 #pragma once
 
 #include "libdiag/fabric/generate.h"
+#include "tests/sim/unconfigured.h"
 
 namespace sm::test {
 
 inline ib::fabric::Fabric small_tree() {
   ib::fabric::FatTree tree;
   tree.radix = 4;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return *ib::fabric::generate(tree, common);
+  return unconfigured(tree);
 }
 
 }  // namespace sm::test

@@ -9,6 +9,7 @@
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/fresh_sweep.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/unconfigured.h"
 #include "tests/unit/sm/policy/policy_of.h"
 
 namespace sm::test {
@@ -27,9 +28,7 @@ Fabric sparse_tree() {
   kind.leaves = 6;
   kind.spines = 3;
   kind.hosts_per_leaf = 5;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return ib::fabric::generate(kind, common).value();
+  return unconfigured(kind);
 }
 
 core::Options in_one_partition() {
@@ -61,7 +60,7 @@ class MovedCables : public testing::Test {
     const PortRef near = seen.fabric.port(entry).peer;
     return {*f().find_node(seen.fabric.node(near.node).guid), near.port};
   }
-  /// Whoever hangs at the one port hangs at the other then.
+  /// The node that hangs at the one port hangs at the other then.
   void swap(PortRef a, PortRef b) {
     auto& model = run_.model();
     PortRef spare{a.node, 1};

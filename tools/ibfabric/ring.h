@@ -11,8 +11,8 @@
 // consumer clears it if it has taken the last slot, and then takes the bell. (The server, which
 // looks at its rings anyway while any of them is busy, may do so a little later.) The bell up rings
 // for room in the ring down, too, when that was full and the server wants it: who takes that bell
-// asks for room again, and only then looks whether there is any. Whoever shares an
-// end (threads, processes after fork) takes turns by a lock; that is not this file's business.
+// asks for room again, and only then looks whether there is any. Those that share an
+// end (threads, processes after fork) take turns by a lock; that is not this file's business.
 //
 // A message is one slot and, if it is longer than a MAD, further slots in which the header's length
 // is zero, so that an end that lost its place finds the next beginning. Zeros at the end of a MAD

@@ -130,7 +130,7 @@ struct Server::Impl {
   void open_limit(Connection& c, const Request& request);
   /// A number in its range, and 0 for the drops, are taken; anything else changes nothing.
   void write_limit(Connection& c);
-  /// Tells whoever holds the issm file now, if it does not know yet.
+  /// Tells the process that holds the issm file now, if it does not know yet.
   void tell_issm(Host& host);
   /// Register, Unregister, Threshold and Send, which speak of a port that is open on another
   /// connection. What was written there before comes first.

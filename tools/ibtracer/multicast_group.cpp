@@ -78,7 +78,7 @@ Member member_of(const wire::McMemberRecord& record, const NodesByPort& nodes,
   member.own_name.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
   member.is_switch = info.node_type == wire::NodeType::Switch;
   member.name = ib::fabric::name_in(names, info.node_guid, member.own_name);
-  // A switch takes part by its port 0; LocalPortNum is that of whoever asked.
+  // A switch takes part by its port 0; LocalPortNum is that of the requester.
   if (!member.is_switch) member.port = info.local_port_num.value;
   return member;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The path that subnet administration expects packets to take, by its TraceRecords, or where it has
 // none by its LinkRecords and forwarding-table records: no switch is asked for its tables, so
-// whoever may ask the SA may trace.
+// every client of the SA may trace.
 #pragma once
 
 #include <map>

@@ -6,7 +6,7 @@
 #include "libdiag/route/spread/compute_nodes.h"
 #include "libdiag/route/spread/quality.h"
 #include "libdiag/route/up_down/detours.h"
-#include "libdiag/route/ways/deal.h"
+#include "libdiag/route/ways/closed_form.h"
 #include "libdiag/route/ways/even_out.h"
 #include "libdiag/route/ways/shifts.h"
 
@@ -99,7 +99,7 @@ Result<Routes> ftree(const Request& request) {
   Routes result;
   result.engine = "ftree";
   const TreePlaces places(request, *ranks, targets);
-  result.lfts = deal(request, targets, places, hops);
+  result.lfts = closed_form_tables(request, targets, places, hops);
   if (!is_complete_tree(request, *ranks, targets, hops)) {
     if (const auto alone = graph_of_compute_nodes(request))
       mend_for_compute_nodes(request, *alone, *ranks, order, result.lfts);

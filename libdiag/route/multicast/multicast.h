@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Multicast forwarding: one tree for each MLID over the switches that its members hang from. Pure.
 // A tree depends on its MLID and its own members, unless a root or a link that this means would
-// have well more trees than another, so a join seldom changes another group.
+// have well more trees than another, so a join rarely changes another group.
 #pragma once
 
 #include <span>

@@ -22,7 +22,7 @@ class GridOrder {
   GridOrder(const Grid& grid, unsigned free_dimensions);
 
   /// The dimension that is next on the way of LID number `sibling` of an end port at `target`: what
-  /// is left is gone the same way whoever comes by. Precondition: s is not the target.
+  /// is left is gone the same way by all that come by. Precondition: s is not the target.
   std::size_t next(fabric::SwitchIndex s, fabric::SwitchIndex target, std::size_t sibling) const;
 
   /// Half way round a ring: by way of the positions between the two. All ways of a pair of switches

@@ -76,7 +76,7 @@ void PerformanceManager::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
   if (next_sweep_ == ib::kNever && !sweeping_) next_sweep_ = now;
 }
 
-/// Counters are read as ever: whoever is master, a port is the same port.
+/// Counters are read as ever: with another master, a port is the same port.
 void PerformanceManager::on_watched(Instant now, const SnapshotPtr& subnet,
                                     const std::string& master) {
   const auto before = std::exchange(beside_, {});

@@ -137,7 +137,7 @@ Outcome register_service(const World& world, const WriteRequest& request) {
     const auto& key = before->record.key;
     if (!request.requester.trusted && !is_zero(key) && key != r.key)
       return refuse(status::kSaReqDenied, kOtherKey);
-    // Whoever is in a group may speak for it, but not for what another member said.
+    // A member of a group may speak for it, but not for what another member said.
     const bool others = r.service_gid.is_multicast() && before->owner != port.guid;
     if (!request.requester.trusted && is_zero(key) && others)
       return refuse(status::kSaReqDenied, kOthers);

@@ -51,7 +51,7 @@ class Reports {
   void notify(const Event& event);
   /// An answer to one of our reports; false: it is to none.
   bool on_packet(ib::Instant now, const ib::mad::Packet& packet);
-  /// Whoever gets reports there has said something: what it did not answer so far is not held
+  /// The subscriber there has said something: what it did not answer so far is not held
   /// against it.
   void on_sign_of_life(const ib::mad::Address& subscriber);
   void on_time(ib::Instant now);

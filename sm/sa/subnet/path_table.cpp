@@ -47,10 +47,10 @@ const RateOrder& rates() {
 std::uint8_t rank_of_rate(std::uint8_t code) { return rates().rank[code % 64U]; }
 std::uint8_t rate_of_rank(std::uint8_t rank) { return rates().code[rank % 32U]; }
 
-PathTable::PathTable(Terrain terrain, std::size_t bytes_max)
-    : terrain_(std::move(terrain)), bytes_max_(bytes_max) {
-  const std::size_t switches = terrain_.routing->graph.switch_count();
-  const auto& targets = terrain_.targets;
+PathTable::PathTable(Inputs inputs, std::size_t bytes_max)
+    : inputs_(std::move(inputs)), bytes_max_(bytes_max) {
+  const std::size_t switches = inputs_.routing->graph.switch_count();
+  const auto& targets = inputs_.targets;
   rows_.resize(switches);
   first_.assign(switches + 1, 0);
   slot_.assign(targets.size(), 0);
@@ -100,8 +100,8 @@ PathTable::Cell PathTable::fill(SwitchIndex from, SwitchIndex leaf) {
 
 /// All LIDs go a step at a time, so that the memory their tables lie in is waited for together.
 void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, Cell* result) const {
-  const auto& lfts = terrain_.routing->lfts;
-  const Target& target = terrain_.targets[dlids[0].value];  // but for the port all are alike
+  const auto& lfts = inputs_.routing->lfts;
+  const Target& target = inputs_.targets[dlids[0].value];  // but for the port all are alike
   std::array<SwitchIndex, kAtOnce> at;
   std::array<Allowed, kAtOnce> allowed;
   std::array<std::uint8_t, kAtOnce> going;
@@ -118,11 +118,11 @@ void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, Cell* result)
       const auto i = going[g];
       const auto out = lfts.at(at[i], dlids[i]);
       if (at[i] == target.leaf) {
-        if (out == terrain_.targets[dlids[i].value].port) result[i] = pack({allowed[i], switches});
+        if (out == inputs_.targets[dlids[i].value].port) result[i] = pack({allowed[i], switches});
         continue;
       }
-      if (out >= terrain_.stride) continue;
-      const Exit& exit = terrain_.exits[at[i] * terrain_.stride + out];
+      if (out >= inputs_.stride) continue;
+      const Exit& exit = inputs_.exits[at[i] * inputs_.stride + out];
       if (exit.to == ib::fabric::kNoSwitch) continue;
       allowed[i] = least(allowed[i], exit.allowed);
       at[i] = exit.to;

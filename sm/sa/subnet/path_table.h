@@ -55,13 +55,13 @@ class PathTable {
     friend bool operator==(const Target&, const Target&) = default;
   };
   /// Everything that decides; never changes.
-  struct Terrain {
+  struct Inputs {
     std::shared_ptr<const Routing> routing;
     std::size_t stride{};         // ports of a switch, 0 included
     std::vector<Exit> exits;      // by switch and port
     std::vector<Target> targets;  // by LID
     /// Whether every packet goes the same way over the same links.
-    friend bool operator==(const Terrain& a, const Terrain& b) {
+    friend bool operator==(const Inputs& a, const Inputs& b) {
       return a.stride == b.stride && a.exits == b.exits && a.targets == b.targets &&
              (a.routing == b.routing || a.routing->lfts == b.routing->lfts);
     }
@@ -69,13 +69,13 @@ class PathTable {
   /// Beyond this all pairs are forgotten; those that are asked for come back.
   static constexpr std::size_t kBytesMax = 256U << 20;
 
-  explicit PathTable(Terrain terrain, std::size_t bytes_max = kBytesMax);
+  explicit PathTable(Inputs inputs, std::size_t bytes_max = kBytesMax);
 
-  const Terrain& terrain() const { return terrain_; }
+  const Inputs& inputs() const { return inputs_; }
   /// From a switch to a LID. Fills the pair on first use, so not for several threads at once.
   Trunk at(ib::fabric::SwitchIndex from, ib::Lid dlid) {
-    if (dlid.value >= terrain_.targets.size()) return {};
-    return at(from, terrain_.targets[dlid.value].leaf, dlid);
+    if (dlid.value >= inputs_.targets.size()) return {};
+    return at(from, inputs_.targets[dlid.value].leaf, dlid);
   }
   /// The same where it is known which switch the LID hangs from.
   Trunk at(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf, ib::Lid dlid) {
@@ -111,7 +111,7 @@ class PathTable {
   void walk(ib::fabric::SwitchIndex from, std::span<const ib::Lid> dlids, Cell* result) const;
   void forget();
 
-  Terrain terrain_;
+  Inputs inputs_;
   std::size_t bytes_max_, bytes_{0};
   std::vector<ib::Lid> lids_;                  // by leaf
   std::vector<std::uint32_t> first_;           // of a leaf, in lids_; one more at the end

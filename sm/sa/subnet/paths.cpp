@@ -67,9 +67,8 @@ Paths::Paths(SnapshotPtr snapshot, const Paths* previous) : snapshot_(std::move(
   sls_ = &virtual_lanes.sls;
   free_sls_ = sls_for_all(virtual_lanes);
   if (!virtual_lanes.levels.empty()) levels_ = &virtual_lanes.levels;
-  auto ground = terrain();
-  const bool same =
-      previous != nullptr && previous->table_ && previous->table_->terrain() == ground;
+  auto ground = inputs();
+  const bool same = previous != nullptr && previous->table_ && previous->table_->inputs() == ground;
   table_ = same ? previous->table_ : std::make_shared<PathTable>(std::move(ground));
 }
 
@@ -131,10 +130,10 @@ void Paths::find_virtual_ports() {
   std::ranges::sort(virtual_ports_, {}, &EndPort::guid);
 }
 
-PathTable::Terrain Paths::terrain() const {
+PathTable::Inputs Paths::inputs() const {
   const auto& fabric = snapshot_->fabric();
   const auto& graph = snapshot_->routing->graph;
-  PathTable::Terrain ground;
+  PathTable::Inputs ground;
   ground.routing = snapshot_->routing;
   ground.stride = graph.max_ports() + std::size_t{1};
   ground.exits.resize(graph.switch_count() * ground.stride);

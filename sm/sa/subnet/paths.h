@@ -98,7 +98,7 @@ class Paths {
   bool drops(const EndPort& from, const EndPort& to, ib::Sl sl) const;
 
   /// What the table of pairs is made from. Precondition: the snapshot has routes.
-  PathTable::Terrain terrain() const;
+  PathTable::Inputs inputs() const;
 
   /// MTU and rate of a port's own link; of a switch's port 0 what port 0 claims.
   PathQuality own(const EndPort& port) const;

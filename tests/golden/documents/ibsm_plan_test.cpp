@@ -112,7 +112,7 @@ TEST(IbsmPlan, ComplainsOfWhatIsNotThereAndOfWhatCannotBeWritten) {
   }
 }
 
-/// What is dumped is what was planned, for whoever reads it: tables as both programs print them,
+/// What is dumped is what was planned: tables as both programs print them,
 /// and the SLs and VLs of routes on several VLs.
 TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   const std::string above = ::testing::TempDir() + "ibsm-plan-dump-" + std::to_string(::getpid());

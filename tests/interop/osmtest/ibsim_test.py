@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """osmtest's flows against opensm and then ibsm on Debian's ibsim. That simulator cuts MADs to 224
 bytes and puts no messages together, so `-f v`, `-f s`, `-f a` and `-M 1` fail or hang there
-whoever answers. What opensm passes, ibsm passes."""
+with every subnet administration. What opensm passes, ibsm passes."""
 import glob
 import os
 import pathlib

@@ -102,7 +102,7 @@ class Notices(unittest.TestCase):
                 self.assertTrue(wait_until(lambda: reports(heard, number)), (number, heard()))
                 self.assertEqual(reports(heard, number),
                                  [f"report {number} type {kind} producer 1 from {lid}"])
-            # Without the key everything else is heard, by whoever asks for all as well.
+            # Without the key everything else is heard, also by a client that asks for all.
             for number in told:
                 self.assertTrue(wait_until(lambda: reports(all_else, number)), (number, all_else()))
             self.assertEqual([line for n in security for line in reports(all_else, n)], [])

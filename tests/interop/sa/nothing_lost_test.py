@@ -64,7 +64,7 @@ def gids(f):
 
 class JoinStorm:
     """Hosts that join one group after the other, each as soon as the one before is answered. Goes by
-    the number of answers, never by the clock: whoever gets the answer that is due kills ibsm."""
+    the number of answers, never by the clock: the host whose answer is due kills ibsm."""
 
     def __init__(self, f, hosts):
         self.f, self.changed = f, threading.Condition()

@@ -41,7 +41,7 @@ done
 lines stock.txt > a; lines ours.txt > b
 diff a b || die "ibtopo -f differs from ibnetdiscover -f"
 
-# A neighbour that does not answer is missing data, whoever sweeps, and be it the very first.
+# A neighbour that does not answer is missing data in any sweep, the very first included.
 for silent in 0x0002c90200400000 0x0002c90200400010; do
   for how in own libibnetdisc; do
     status 3 "$bin/ibfabric" run torus.topo -- sh -c \

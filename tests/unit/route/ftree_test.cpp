@@ -19,7 +19,7 @@
 #include "libdiag/route/shape/tree_shape.h"
 #include "libdiag/route/spread/quality.h"
 #include "libdiag/route/up_down/detours.h"
-#include "libdiag/route/ways/deal.h"
+#include "libdiag/route/ways/closed_form.h"
 #include "libdiag/route/ways/even_out.h"
 #include "libdiag/route/ways/shifts.h"
 #include "libdiag/tables/loads.h"
@@ -497,7 +497,7 @@ TEST(Deal, DamageMovesOnlyWhatUsedIt) {
     const auto tables_of = [](const TreeCase& c) {
       const Candidates candidates(c);
       const TreePlaces places(c.request, ranks_from_roots(c.request).value(), candidates.targets);
-      return deal(c.request, candidates.targets, places, candidates.hops);
+      return closed_form_tables(c.request, candidates.targets, places, candidates.hops);
     };
     const auto before = tables_of(whole), after = tables_of(damaged);
     const Candidates candidates(damaged);

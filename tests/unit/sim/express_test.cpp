@@ -140,7 +140,7 @@ TEST(Express, NothingTellsItFromHopByHop) {
       const PortRef cable = random() % 2 == 0 ? PortRef{kS1, 3} : PortRef{kH2, 1};
       const std::uint8_t way = random() % 2 == 0 ? 3 : 4;
       const Sl sl{static_cast<std::uint8_t>(random() % 16)};
-      const auto lanes = static_cast<std::uint8_t>(random() % 9 + 1);
+      const auto vls = static_cast<std::uint8_t>(random() % 9 + 1);
       const auto time = nanoseconds(random() % 4 == 0 ? 0 : random() % 700);
       std::array<std::vector<Arrived>, 2> arrived;
       for (Lab* lab : {&express, &slow}) {
@@ -157,7 +157,7 @@ TEST(Express, NothingTellsItFromHopByHop) {
         } else if (what < 65) {  // other VLs from S1 to S2
           wire::SlToVlTable table;
           for (std::size_t i = 0; i < 16; ++i)
-            table.vl[i] = static_cast<std::uint8_t>(i == lanes ? 15 : i % lanes);
+            table.vl[i] = static_cast<std::uint8_t>(i == vls ? 15 : i % vls);
           auto smp = mad::smp_request(0, 0, mad::DirectedRoute{{1}}, Method::Set,
                                       wire::attr::kSlToVl, 1U << 8 | way);
           wire::set_body(smp.mad, table);

@@ -109,7 +109,7 @@ TEST(TrapClaim, APortSpeaksOfItselfAndOfNobodyElse) {
   }
   for (const std::uint16_t number : Numbers{64, 67, 127, 132, 143, 146, 257, 259})
     EXPECT_EQ(kind(of_itself(number, Lid{9}), Lid{2}), Kind::Nothing) << number;
-  // A wrong M_Key was tried at whoever says so: a look ends the lease.
+  // A wrong M_Key was tried at a port that says so: a look ends the lease.
   EXPECT_EQ(kind(of_itself(256, Lid{9}), Lid{2}), Kind::PortInfo);
   EXPECT_EQ(kind(of_itself(256, Lid{9}), Lid{9}), Kind::Nothing) << "nobody has the LID";
 }
@@ -124,7 +124,7 @@ TEST(TrapClaim, ANewNameAloneIsNotALinksBusiness) {
   EXPECT_EQ(claim_of(n, Lid{2}, seen).kind, Kind::PortInfo);
 }
 
-/// A look, and whoever answers it.
+/// A look, and the nodes that answer it.
 class Looks : public testing::Test {
  protected:
   void trap(std::uint16_t number, Lid from) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Whom whoever is master next is to ask, as it is stored.
+// Whom the next master is to ask, as it is stored.
 #include "sm/daemon/clients_kept.h"
 
 #include <gtest/gtest.h>

@@ -270,7 +270,7 @@ TEST(RoutingChanges, CountEntriesAndSwitchesAndNameEnginesThatFailed) {
           "routes of updn: 1 entries in 1 switches changed; most loaded link 40, before 30"));
   EXPECT_THAT(routing_changes(&second, second), IsEmpty());
   second.followed = false;
-  EXPECT_EQ(name_of(routing_changes(&first, second).front()), "routes.computed-anew");
+  EXPECT_EQ(name_of(routing_changes(&first, second).front()), "routes.recomputed");
 }
 
 TEST(RoutingChanges, LevelsThatShareVlsAreToldOnce) {

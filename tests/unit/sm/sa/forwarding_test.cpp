@@ -44,7 +44,7 @@ class SaForwarding : public ::testing::Test {
     for (int turn = 0; turn < 100; ++turn) {
       if (bench.server.next_deadline() <= bench.now) bench.server.on_time(bench.now);
       const auto sent = bench.drain();
-      bench.server.take_multicast_changed();  // as whoever routes does: it is a deadline till then
+      bench.server.take_multicast_changed();  // as the router does: a deadline till then
       out.insert(out.end(), sent.begin(), sent.end());
       if (sent.empty() && bench.server.next_deadline() > bench.now) break;
     }

@@ -304,7 +304,7 @@ TEST_F(SaMembership, AProxyPaysForThoseItJoins) {
     EXPECT_THAT(why(refused), HasSubstr(" port 1 (" + to_string(host(2).guid) +
                                         ") asks: that one has 3 memberships"));
   }
-  // By whoever it ends, it is no longer charged.
+  // Whichever request ends it, it is no longer charged.
   const auto group = state.multicast.ports().at(gid(3)).rbegin();
   const Gid one = *group == broadcast ? *std::next(group) : *group;
   EXPECT_EQ(status_of(leave(wish(one, 3), 4)), status::kOk);

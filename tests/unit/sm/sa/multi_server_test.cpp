@@ -144,7 +144,7 @@ TEST_F(SaMulti, InOneMadWithoutTheFlag) {
 TEST_F(SaMulti, CountsAtTheirLimits) {
   for (const std::size_t count : {1U, 11U, 12U, 127U, 128U, 254U, 255U}) {
     SCOPED_TRACE(count);
-    // The bench has 16 hosts; whoever is named again is the same end.
+    // The bench has 16 hosts; one that is named again is the same end.
     const auto found = paths({}, kBothCounts, gids(0, count), gids(1, 1));
     EXPECT_EQ(found.size(), std::min<std::size_t>(count, 16));
     auto last_is_nobody = gids(0, count);

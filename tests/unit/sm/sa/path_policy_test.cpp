@@ -265,7 +265,7 @@ TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
   wanted = w.between(0, 15);
   for (const std::uint8_t sl : {std::uint8_t{4}, std::uint8_t{10}}) {
     wanted.sl = Sl{sl};
-    EXPECT_EQ(w.get(wanted, kGids | kSlBit)->sl, Sl{sl}) << "proved, so whoever asks may have it";
+    EXPECT_EQ(w.get(wanted, kGids | kSlBit)->sl, Sl{sl}) << "proved, so all may have it";
   }
   wanted.sl = Sl{6};
   EXPECT_FALSE(w.get(wanted, kGids | kSlBit)) << "another layer's";

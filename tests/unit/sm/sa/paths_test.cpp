@@ -298,8 +298,8 @@ TEST(SaPaths, ForgetPairsBeyondTheirMemory) {
   tree.radix = 8;
   const auto snapshot = routed(made(tree), 2, "minhop");
   const Paths paths(snapshot);
-  PathTable small(paths.terrain(), 50);
-  PathTable large(paths.terrain());
+  PathTable small(paths.inputs(), 50);
+  PathTable large(paths.inputs());
   for (int round = 0; round < 2; ++round)
     for (SwitchIndex s = 0; s < snapshot->routing->graph.switch_count(); ++s)
       for (const auto& to : paths.end_ports()) {

@@ -368,7 +368,7 @@ TEST_F(SaHearing, SecurityIsForTheTrustedHoweverTheySubscribed) {
   EXPECT_FALSE(may_hear(world, subscriber(3, false), vendors));
 }
 
-/// `sa_key auto`: whoever said 1 before was anybody.
+/// `sa_key auto`: a requester that said 1 before could be any.
 TEST_F(SaHearing, TheKeyThatEverybodyKnowsIsNoneOnceThereIsASecret) {
   const auto event = event_of(256, bench.host(5).lid, 2);
   auto s = subscriber(3, true);

@@ -12,7 +12,8 @@ namespace ib::route {
 
 /// As spread(). With options.honour_previous, entries of `request.previous` that are candidates
 /// stay.
-tables::LinearTables deal(const Request& request, const Targets& targets, const TreePlaces& places,
-                          std::span<const tables::LeastHops> hops);
+tables::LinearTables closed_form_tables(const Request& request, const Targets& targets,
+                                        const TreePlaces& places,
+                                        std::span<const tables::LeastHops> hops);
 
 }  // namespace ib::route

@@ -18,7 +18,7 @@ inline constexpr Channel kNoChannel = 0xFFFFFFFF;
 inline constexpr unsigned kHopsMax = 64;
 
 /// What every walk needs, made once.
-struct Terrain {
+struct SwitchGraph {
   const fabric::CompactGraph& graph;
   std::size_t stride;                   // ports of a switch, port 0 included
   std::vector<SwitchIndex> to;          // by channel; kNoSwitch: no switch is behind it
@@ -32,7 +32,7 @@ struct Terrain {
   fabric::Pieces pieces;
   SwitchIndex sm_leaf{fabric::kNoSwitch};  // that the SM hangs from, or is
 
-  Terrain(const fabric::CompactGraph& graph, Lid sm_lid);
+  SwitchGraph(const fabric::CompactGraph& graph, Lid sm_lid);
 
   std::size_t channels() const { return to.size(); }
   Channel channel(SwitchIndex s, std::uint8_t port) const {

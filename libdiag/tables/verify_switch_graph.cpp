@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/tables/verify_terrain.h"
+#include "libdiag/tables/verify_switch_graph.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ std::vector<std::size_t> by_piece(const fabric::Pieces& pieces, std::vector<Swit
 
 }  // namespace
 
-Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
+SwitchGraph::SwitchGraph(const fabric::CompactGraph& g, Lid sm_lid)
     : graph(g),
       stride(g.max_ports() + std::size_t{1}),
       own(g.switch_count(), 0),
@@ -63,13 +63,13 @@ Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
   first_bystander_ = by_piece(pieces, bystanders);
 }
 
-std::uint64_t Terrain::pairs() const {
+std::uint64_t SwitchGraph::pairs() const {
   std::uint64_t sum = 0;
   for (const auto& d : destinations) sum += sources_near(d.leaf).size();
   return sum;
 }
 
-const fabric::Destination* Terrain::find(Lid lid) const {
+const fabric::Destination* SwitchGraph::find(Lid lid) const {
   const auto at = std::lower_bound(destinations.begin(), destinations.end(), lid,
                                    [](const auto& d, Lid l) { return d.lid < l; });
   return at != destinations.end() && at->lid == lid ? &*at : nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/ways/deal.h"
+#include "libdiag/route/ways/closed_form.h"
 
 #include <algorithm>
 #include <array>
@@ -216,8 +216,9 @@ std::vector<std::uint32_t> ranks_by_height(const fabric::CompactGraph& graph,
 
 }  // namespace
 
-tables::LinearTables deal(const Request& request, const Targets& targets, const TreePlaces& places,
-                          std::span<const tables::LeastHops> hops) {
+tables::LinearTables closed_form_tables(const Request& request, const Targets& targets,
+                                        const TreePlaces& places,
+                                        std::span<const tables::LeastHops> hops) {
   const auto& graph = *request.graph;
   tables::LinearTables tables(graph.switch_count(), graph.max_lid());
   std::vector<std::vector<std::uint16_t>> uplinks(places.slots.size());  // by height and column
