@@ -85,10 +85,13 @@ function(ib_sanitizer_defaults name)
   endif()
 endfunction()
 
-# ib_compile_together(NAME): the sources of the target are compiled eight at a time, as one: what they include costs more than what
-# they say. Not with IBKIT_TOGETHER=OFF, as in the presets of clang: there each stands alone, for clang-tidy, and so that an include
-# that is missing is found.
+# ib_compile_together(NAME [ALONE a.cpp ...]): the sources of the target are compiled eight at a time, as one: what they include
+# costs more than what they say. Not with IBKIT_TOGETHER=OFF, as in the presets of clang: there each stands alone, for clang-tidy, and
+# so that an include that is missing is found. ALONE: those whose class of a header has members of the file's own types, of which g++
+# warns elsewhere than in the main file. Not for libraries whose speed was measured file by file: tables, route, sim.
 function(ib_compile_together name)
+  cmake_parse_arguments(A "" "" "ALONE" ${ARGN})
+  set_source_files_properties(${A_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${IBKIT_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 

@@ -10,7 +10,7 @@
 namespace ib::query {
 namespace {
 
-constexpr std::uint16_t kLftBlock = 64;
+constexpr unsigned kBlock = 64;  // entries of a block of a linear forwarding table
 
 bool is_switch(const Hop& hop) { return hop.type == wire::NodeType::Switch; }
 
@@ -128,9 +128,9 @@ Result<void> SaPathWalk::enter(Walk& walk, Lid lid, std::uint8_t ingress) {
 /// The port by which the last hop's table sends `dlid` on; the walk ends where it names none.
 Result<void> SaPathWalk::choose_egress(Walk& walk, Lid dlid) {
   Hop& hop = walk.hops.back();
-  const auto record = table(hop.lid, static_cast<std::uint16_t>(dlid.value / unsigned{kLftBlock}));
+  const auto record = table(hop.lid, static_cast<std::uint16_t>(dlid.value / kBlock));
   if (!record) return tl::unexpected(record.error());
-  const std::uint8_t to = *record ? (*record)->table.port[dlid.value % kLftBlock] : 255;
+  const std::uint8_t to = *record ? (*record)->table.port[dlid.value % kBlock] : 255;
   if (to == 0) {
     finish(walk, WalkEnd::WrongPort,
            fmt::format("{} keeps lid {} for itself, but its lid is {}", hop_label(hop), dlid.value,

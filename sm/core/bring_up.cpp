@@ -109,7 +109,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     log(LogLevel::Info, "sweep",
         fmt::format("a part of the fabric is not enough: {}", sweep->why_whole()));
     sweep.reset();
-    go(Event::Torn);
+    go(Event::Inconsistent);
     want_sweep(now, Reason::Unfinished);
     return;
   }
@@ -128,14 +128,14 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   doubt_brought_up(*found, asked_anew);
   doubt_told_by_others(*found);
   if (doubt_strays(*found) && sweeps_part) {
-    go(Event::Torn);
+    go(Event::Inconsistent);
     found.reset();
     return want_sweep(now, Reason::Unfinished);
   }
   m_keys.learn(*found);
   silent_nodes.identify(*found, *seen);
   if (is_inconsistent(*found)) {
-    go(Event::Torn);
+    go(Event::Inconsistent);
     found.reset();
     log(LogLevel::Info, "sweep",
         "the fabric changed while it was swept, and nodes did not answer: it is swept again before "
@@ -228,7 +228,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
   const bool to_manage = !watching && mastership.conclude(now);
   if (to_manage && is_first_sweep_outdated(now, *decided)) {
     swept_anew = true;
-    go(Event::Torn);
+    go(Event::Inconsistent);
     log(LogLevel::Info, "sweep",
         "another subnet manager may have been master while the first sweep ran: once more");
     want_sweep(now, Reason::Election);

@@ -3,25 +3,18 @@
 
 #include <algorithm>
 
+#include "libdiag/fabric/same_port.h"
+#include "sm/core/is_active.h"
+
 namespace sm::core {
 namespace {
 
 using ib::discover::Observed;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
+using ib::fabric::same_port;
 using ib::wire::PortInfo;
 using ib::wire::PortState;
-
-PortRef same_port(const Observed& from, PortRef port, const Observed& in) {
-  const auto node = port ? in.fabric.find_node(from.fabric.node(port.node).guid) : std::nullopt;
-  if (!node || port.port > in.fabric.node(*node).num_ports) return {};
-  return {*node, port.port};
-}
-
-bool is_active(const Observed& in, PortRef port) {
-  const auto* known = port ? in.known_port(port) : nullptr;
-  return known != nullptr && known->state() == PortState::Active;
-}
 
 /// A port keeps its LID as long as its node runs, whatever becomes of its link: one that rebooted
 /// has none, at port 0 or at any port that had one.
@@ -52,7 +45,8 @@ std::shared_ptr<const Restarts> with_restarts(std::shared_ptr<const Restarts> kn
     for (unsigned p = 0; was && p <= now.fabric.node(n).num_ports; ++p) {
       const PortRef self{n, static_cast<std::uint8_t>(p)}, peer = now.fabric.port(self).peer;
       if (!peer || peer < self) continue;
-      const PortRef old = same_port(now, self, before), old_peer = same_port(now, peer, before);
+      const PortRef old = same_port(now.fabric, self, before.fabric),
+                    old_peer = same_port(now.fabric, peer, before.fabric);
       if (!old || !old_peer || before.fabric.port(old).peer != old_peer) continue;
       if (!is_active(before, old) || !is_active(before, old_peer)) continue;
       const auto is_down_to_begin = [&](PortRef port) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sm/core/is_active.h"
+
 namespace sm::core {
 namespace {
 
@@ -20,11 +22,6 @@ std::pair<ib::Guid, std::uint8_t> far_end(const Observed& in, PortRef at) {
   const PortRef far = in.fabric.port(at).peer;
   return far ? std::pair(in.fabric.node(far.node).guid, far.port)
              : std::pair(ib::Guid{}, std::uint8_t{0});
-}
-
-bool is_active(const Observed& in, PortRef at) {
-  const auto* port = in.known_port(at);
-  return port != nullptr && port->state() == PortState::Active;
 }
 
 /// Where requests may have gone while cables were moved. Two sweeps show how a cable was before and

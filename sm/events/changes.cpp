@@ -7,6 +7,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/degraded.h"
+#include "libdiag/fabric/same_port.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/wire/rates.h"
 #include "sm/device/tables/kinds.h"
@@ -18,19 +19,13 @@ namespace {
 using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
+using ib::fabric::same_port;
 using ib::report::node_shape;
 using ib::report::port_shape;
 using ib::wire::PortInfo;
 
 std::string key_text(std::uint16_t p_key) { return fmt::format("0x{:04x}", p_key); }
 std::string lid_text(ib::Lid lid) { return fmt::format("0x{:04x}", lid.value); }
-
-/// The same port in another state of the subnet; none: it is not there.
-PortRef same_port(const Fabric& from, PortRef port, const Fabric& to) {
-  const auto node = to.find_node(from.node(port.node).guid);
-  if (!node || port.port > to.node(*node).num_ports) return {};
-  return {*node, port.port};
-}
 
 class Topology {
  public:

@@ -5,18 +5,15 @@
 #include <set>
 #include <string>
 
+#include "libdiag/fabric/same_port.h"
+
 namespace sm::events {
 namespace {
 
 using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
-
-PortRef same_port(const Fabric& from, PortRef port, const Fabric& to) {
-  const auto node = port ? to.find_node(from.node(port.node).guid) : std::nullopt;
-  if (!node || port.port > to.node(*node).num_ports) return {};
-  return {*node, port.port};
-}
+using ib::fabric::same_port;
 
 template <class Do>
 void each_cable_of(const Fabric& fabric, NodeIndex n, Do&& run) {

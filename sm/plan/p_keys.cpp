@@ -20,14 +20,14 @@ using ib::discover::Observed;
 using ib::fabric::PortRef;
 using policy::PortPartition;
 
-constexpr PKey kNone{0};
+constexpr PKey kNoPKey{0};
 
 /// The wanted keys by their 15 bits, so that one whose membership changed is found again.
 class Placement {
  public:
   /// No more are wanted than there is room for.
   Placement(std::span<const PortPartition> wanted, std::size_t size)
-      : wanted_(wanted), placed_(wanted.size(), false), table_(size, kNone) {
+      : wanted_(wanted), placed_(wanted.size(), false), table_(size, kNoPKey) {
     by_base_.reserve(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i)
       by_base_.emplace_back(wanted[i].p_key.base(), i);
@@ -39,7 +39,7 @@ class Placement {
     for (const bool same_membership : {true, false}) {
       if (std::ranges::find(placed_, false) == placed_.end()) return;
       for (std::size_t index = 0; index < held.size(); ++index) {
-        if (held[index].base() == 0 || table_[index] != kNone) continue;
+        if (held[index].base() == 0 || table_[index] != kNoPKey) continue;
         for (const auto& [base, i] : std::ranges::equal_range(
                  by_base_, held[index].base(), {}, &std::pair<std::uint16_t, std::size_t>::first)) {
           if (placed_[i] || (same_membership && wanted_[i].p_key != held[index])) continue;
@@ -60,7 +60,7 @@ class Placement {
     if (first == wanted_.end() || table_.empty() || table_[0] == first->p_key) return;
     const auto i = static_cast<std::size_t>(first - wanted_.begin());
     unplace(first->p_key);
-    if (table_[0] != kNone) unplace(table_[0]);
+    if (table_[0] != kNoPKey) unplace(table_[0]);
     put(i, 0);
   }
 
@@ -69,7 +69,7 @@ class Placement {
     std::size_t free = 0;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       if (placed_[i]) continue;
-      while (table_[free] != kNone) ++free;
+      while (table_[free] != kNoPKey) ++free;
       put(i, free);
     }
     return std::move(table_);
@@ -87,7 +87,7 @@ class Placement {
   void unplace(PKey key) {
     const auto at = std::ranges::find(table_, key);
     if (at == table_.end()) return;
-    *at = kNone;
+    *at = kNoPKey;
     placed_[position_of(key)] = false;
   }
 
@@ -98,9 +98,9 @@ class Placement {
 };
 
 /// Planning of all tables; a table's slots are those of its row in sm/device.
-class Planner {
+class PKeyPlanner {
  public:
-  Planner(const Observed& observed, const device::Inventory& held, const PKeyOptions& options)
+  PKeyPlanner(const Observed& observed, const device::Inventory& held, const PKeyOptions& options)
       : observed_(observed), held_(held), options_(options) {}
 
   PKeyPlan run(std::span<const EndPortKeys> end_ports) {
@@ -137,7 +137,7 @@ class Planner {
   }
 
   std::vector<PKey> held_at(PortRef port, std::size_t size) const {
-    std::vector<PKey> keys(size, kNone);
+    std::vector<PKey> keys(size, kNoPKey);
     const ib::Guid guid = observed_.fabric.node(port.node).guid;
     for (std::size_t first = 0; first < size; first += kPKeysInBlock) {
       const device::Slot slot{port.port, 0, static_cast<std::uint16_t>(first / kPKeysInBlock)};
@@ -243,7 +243,7 @@ PlacedKeys place_keys(std::span<const PortPartition> wanted, std::span<const PKe
 
 PKeyPlan plan_p_keys(const Observed& observed, std::span<const EndPortKeys> end_ports,
                      const device::Inventory& held, const PKeyOptions& options) {
-  return Planner(observed, held, options).run(end_ports);
+  return PKeyPlanner(observed, held, options).run(end_ports);
 }
 
 }  // namespace sm::plan

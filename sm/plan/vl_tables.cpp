@@ -21,7 +21,7 @@ using ib::tables::SlToVlRow;
 using ib::wire::PortInfo;
 
 constexpr std::uint8_t kWeight = 4;  // 64 bytes each
-constexpr unsigned kDrop = 15;
+constexpr unsigned kVlDrop = 15;
 
 bool maps(const ObservedPort* port) {
   return port != nullptr &&
@@ -33,7 +33,7 @@ Block folded(const SlToVlRow& row, unsigned vls) {
   ib::wire::SlToVlTable table;
   for (std::size_t sl = 0; sl < row.vl.size(); ++sl)
     table.vl[sl] =
-        static_cast<std::uint8_t>(row.vl[sl] == kDrop ? kDrop : row.vl[sl] % std::max(vls, 1U));
+        static_cast<std::uint8_t>(row.vl[sl] == kVlDrop ? kVlDrop : row.vl[sl] % std::max(vls, 1U));
   Block block{};
   ib::wire::encode(table, block.data());
   return block;

@@ -17,7 +17,7 @@ using ib::sim::VPortState;
 
 namespace {
 
-constexpr const char* kForm =
+constexpr const char* kVportForm =
     "expected vport NODE[:PORT] [INDEX up|down|lid on|lid off|guid GUID|describe TEXT]";
 
 /// What the words behind the index ask for; none of its fields: something else.
@@ -70,13 +70,13 @@ std::string text_of(const Json& v) {
 
 CtlResult Control::vport(Instant now, const CtlCommand& command) {
   const auto& w = command.words;
-  if (w.empty() || w.size() == 2 || w.size() > 4) return usage(kForm);
+  if (w.empty() || w.size() == 2 || w.size() > 4) return usage(kVportForm);
   const auto port = end_port(w[0]);
   if (!port) return refused(port.error());
   if (w.size() > 1) {
     std::uint64_t index = 0;
     const VPortChange change = change_of(w);
-    if (!ib::parse_number(w[1], 0xFFFF, index) || is_empty(change)) return usage(kForm);
+    if (!ib::parse_number(w[1], 0xFFFF, index) || is_empty(change)) return usage(kVportForm);
     const auto changed = model_.change_vport(now, *port, static_cast<unsigned>(index), change);
     return changed ? done(command) : refused(changed.error());
   }

@@ -11,7 +11,7 @@ namespace ib::tools {
 namespace {
 
 /// Requests handed to the Transactor at a time: it keeps its own, smaller window.
-constexpr std::size_t kUnderWayMax = 4096;
+constexpr std::size_t kRowsUnderWayMax = 4096;
 constexpr std::uint8_t kOneVl = 1;  // VLCap's code
 
 }  // namespace
@@ -42,8 +42,8 @@ Sl2VlReader::Sl2VlReader(const discover::Observed& observed, std::uint64_t m_key
 
 std::vector<mad::Request> Sl2VlReader::take_requests() {
   std::vector<mad::Request> requests;
-  if (under_way_ > kUnderWayMax / 2) return requests;
-  for (; next_ < jobs_.size() && under_way_ < kUnderWayMax; ++next_, ++under_way_) {
+  if (under_way_ > kRowsUnderWayMax / 2) return requests;
+  for (; next_ < jobs_.size() && under_way_ < kRowsUnderWayMax; ++next_, ++under_way_) {
     const Job& job = jobs_[next_];
     requests.push_back(mad::smp_request(next_, observed_.fabric.node(job.node).guid.value,
                                         observed_.nodes[job.node].route, wire::Method::Get,

@@ -7,7 +7,7 @@ namespace ib::tools {
 namespace {
 
 /// Requests handed to the Transactor at a time: it keeps its own, smaller window.
-constexpr std::size_t kUnderWayMax = 1024;
+constexpr std::size_t kQueriesMax = 1024;
 /// Pairs that are asked for: some seconds of the SA's time, and 362 switches with hosts.
 constexpr std::size_t kPairsMax = 131072;
 
@@ -30,8 +30,8 @@ std::pair<const SlReader::Host&, const SlReader::Host&> SlReader::pair(std::size
 
 std::vector<mad::Request> SlReader::take_requests() {
   std::vector<mad::Request> requests;
-  if (under_way_ > kUnderWayMax / 2) return requests;
-  for (; !silent_ && next_ < pairs() && under_way_ < kUnderWayMax; ++next_, ++under_way_) {
+  if (under_way_ > kQueriesMax / 2) return requests;
+  for (; !silent_ && next_ < pairs() && under_way_ < kQueriesMax; ++next_, ++under_way_) {
     const auto [from, to] = pair(next_);
     wire::PathRecord wanted;
     wanted.slid = from.lid;

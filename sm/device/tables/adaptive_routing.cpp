@@ -9,8 +9,6 @@ using ib::discover::Observed;
 using ib::fabric::NodeIndex;
 using ib::wire::MlnxArInfo;
 
-static void on_demand(const Observed&, NodeIndex, std::vector<Slot>&) {}
-
 static std::uint32_t no_modifier(const Observed&, NodeIndex, Slot) { return 0; }
 static std::uint32_t block_modifier(const Observed&, NodeIndex, Slot slot) { return slot.block; }
 

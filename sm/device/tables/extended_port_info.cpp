@@ -9,7 +9,6 @@ using ib::discover::Observed;
 using ib::fabric::NodeIndex;
 using ib::wire::MlnxExtendedPortInfo;
 
-static void on_demand(const Observed&, NodeIndex, std::vector<Slot>&) {}
 static std::uint32_t port_modifier(const Observed&, NodeIndex, Slot slot) { return slot.port; }
 
 /// The rest of it is what the device says of the port.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "sm/device/table.h"
 
@@ -19,6 +20,9 @@ extern const TableKind kArGroup;           // Mellanox 0xFF21: the ports of a gr
 extern const TableKind kArLft;             // Mellanox 0xFF23: groups of 16 LIDs a block
 extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blocks 1 and 2 are of
                                         // low priority, 3 and 4 of high priority
+
+/// Slots of a table that is read only where a plan asks for it: none without.
+inline void on_demand(const ib::discover::Observed&, ib::fabric::NodeIndex, std::vector<Slot>&) {}
 
 /// "SLtoVLMappingTable"
 std::string_view table_name(std::uint16_t attribute);

@@ -8,8 +8,6 @@ namespace sm::device {
 using ib::discover::Observed;
 using ib::fabric::NodeIndex;
 
-static void on_demand(const Observed&, NodeIndex, std::vector<Slot>&) {}
-
 /// Modifier 4 asks for the capabilities.
 static std::uint32_t capabilities_modifier(const Observed&, NodeIndex, Slot) { return 4; }
 static std::uint32_t port_modifier(const Observed&, NodeIndex, Slot slot) { return slot.port; }
