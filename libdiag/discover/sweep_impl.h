@@ -65,7 +65,7 @@ struct Sweep::Impl {
     std::size_t trouble;  // in seen.troubles
     NodeIndex holder;
     Shared shared;
-    wire::NodeInfo info;  // of the newcomer
+    wire::NodeInfo info;  // of the second one
     PortRef from, to;     // two cables that seem to end at port `to`, one of them at `from`
   };
   std::vector<Duplicate> duplicates;
@@ -114,7 +114,7 @@ struct Sweep::Impl {
   void on_switch_info(Key key, const wire::SwitchInfo& info);
   void on_port_info(Key key, const std::byte* bytes);
   void on_vendor_port_info(Key key, const wire::Mad& mad);
-  /// Somebody at `key` has a GUID that node `holder` had first. The newcomer is left out.
+  /// Somebody at `key` has a GUID that node `holder` had first. The second one is left out.
   void duplicate(Key key, const wire::NodeInfo& info, NodeIndex holder, Shared shared);
 
   // ---- the end: cables from claims

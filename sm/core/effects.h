@@ -114,7 +114,7 @@ class Carrier {
   virtual void watch(const Watched& watched) { (void)watched; }
   virtual void on_notice(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
-  /// Whoever has nothing to wait for calls on_recalled() at once.
+  /// A host that has nothing to wait for calls on_recalled() at once.
   virtual void recall(Recall how) { (void)how; }
   /// The result, or nothing where it comes later.
   virtual std::optional<PlanResult> plan(PlanJob job) { return std::move(job).run(); }

@@ -24,8 +24,8 @@ namespace attr = ib::wire::attr;
 
 namespace {
 
-/// Whoever is to hand over to us has so long, and who took over from us to acknowledge it; and who
-/// refuses us is not asked again before.
+/// A master has so long to hand over to us, and one that took over from us to acknowledge it. One
+/// that refuses us is not asked again before.
 constexpr ib::Duration kHandoverWait = std::chrono::seconds(30);
 constexpr ib::Duration kRefusedFor = std::chrono::seconds(60);
 /// A master that ranks below us is asked for mastership so often.

@@ -207,15 +207,15 @@ class Mastership {
   ib::Instant poll_at_{ib::kNever};
   std::uint32_t misses_{0};
   std::uint64_t polls_{0};
-  ib::Instant wait_until_{ib::kNever};  // for a handover to us
-  ib::Instant trap_at_{0};              // the next time that one is asked for it
-  std::optional<ib::Guid> successor_;   // HANDOVER was sent to it
+  ib::Instant wait_until_{ib::kNever};   // for a handover to us
+  ib::Instant trap_at_{0};               // the next time that one is asked for it
+  std::optional<ib::Guid> successor_;    // HANDOVER was sent to it
   std::optional<ib::Guid> predecessor_;  // it handed over to us, and waits for ACKNOWLEDGE
   std::optional<ib::Guid> heir_;         // we handed over to it, and wait for ACKNOWLEDGE
   ib::Instant heir_until_{ib::kNever};
-  ib::Instant ask_back_at_{0};          // not before, who asks and is not known
+  ib::Instant ask_back_at_{0};               // not before, who asks and is not known
   std::vector<ib::mad::Packet> asked_by_{};  // who asked what it is, while it discovers
-  Proof sender_;                        // of the last HANDOVER that came from elsewhere
+  Proof sender_;                             // of the last HANDOVER that came from elsewhere
 
   std::vector<ib::mad::Request> requests_;
   std::vector<ib::mad::Cookie> cancelled_;

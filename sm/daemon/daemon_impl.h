@@ -176,10 +176,10 @@ class Daemon : private core::Carrier {
   sa::Options sa_options_;  // as at the start
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
-  std::optional<Comparison> comparison_;  // where several share a store
+  std::optional<Comparison> comparison_;   // where several share a store
   std::optional<ReadPartitions> to_keep_;  // as at the start, until what was read then is kept
-  bool deposed_{false};                   // while it is master: another one has taken the store
-  bool apart_{false};                     // and manages another part of the fabric
+  bool deposed_{false};                    // while it is master: another one has taken the store
+  bool apart_{false};                      // and manages another part of the fabric
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<Managers> managers_;  // null: options call for none
   std::optional<DumpFiles> dumps_;      // what the operator wants of them

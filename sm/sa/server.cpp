@@ -72,8 +72,8 @@ struct Server::Impl {
   Registrations registrations{shared, replies, forwarding};
   rmpp::Receiver receiver{receiver_options()};
 
-  bool withdrawn{false};          // somebody else answers
-  bool hands_over{false};         // somebody else is about to
+  bool withdrawn{false};   // somebody else answers
+  bool hands_over{false};  // somebody else is about to
   bool registers{true};
   bool looks_on{false};           // work() did a step of looking last
   std::optional<Packet> segment;  // of a table, or a report, that was sent last

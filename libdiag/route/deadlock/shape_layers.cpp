@@ -26,7 +26,7 @@ constexpr std::size_t kMostToLead = 64;  // pairs of hosts: with more it is give
 // Pairs of hosts that no class holds, times channels: with more, placing them one by one runs out
 // of work (of trees with up to 47 million all found layers, of those beyond 58 million none).
 constexpr std::uint64_t kMostToPlace = 52'000'000;
-constexpr std::size_t kTrees = 64;       // of multicast, from different roots
+constexpr std::size_t kTrees = 64;  // of multicast, from different roots
 
 constexpr unsigned kRounds = 3;  // in which pairs that fit no layer get other ways
 

@@ -300,7 +300,6 @@ TEST(Valley, OneVlAndTreesWithoutHostsAboveAreRefused) {
   EXPECT_THAT(default_engines(below.graph), Not(Contains("valley")));
 }
 
-/// Up*/down* takes all of those paths over one leaf, and further than they need go.
 TEST(Valley, LargeDamagedTreesAreRefusedAtOnce) {
   fabric::FatTree kind;
   kind.radix = 32;
@@ -316,6 +315,7 @@ TEST(Valley, LargeDamagedTreesAreRefusedAtOnce) {
       ContainsRegex("^[0-9]+ pairs of switches, '[^']*' .0x.* one of them, would need VLs"));
 }
 
+/// Up*/down* takes all of those paths over one leaf, and further than they need go.
 TEST(Valley, IsTheDefaultWhereItLoadsLinksLess) {
   const ValleyCase c(tree_with_hosts_above({12, 6, 6, 6, 6, 2}));
   const Choice best = choose_routes(c.fabric, c.graph, {}, {});
