@@ -116,6 +116,19 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   const auto asked_anew = sweep->asked_anew();
   found = std::make_shared<Observed>(sweep->take_observed());
   sweep.reset();
+  if (!found->local_port) {  // through which everything is found
+    go(Event::Torn);
+    log(LogLevel::Error, "sweep",
+        fmt::format(
+            "the subnet manager's own port does not answer SMPs, and nothing can be found{}; "
+            "an M_Key that this subnet manager does not have may protect it",
+            found->troubles.empty() ? "" : ": " + found->troubles.front().message));
+    found.reset();
+    m_keys.try_other(ib::Guid{});
+    want_sweep(now + retry_pause, Reason::Unfinished);
+    retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
+    return;
+  }
   for (const auto& node : found->nodes)
     if (node.changed && !scope.cannot_have_rebooted(node.info.node_guid, *seen, *found))
       known.doubtful.insert(node.info.node_guid);

@@ -30,9 +30,22 @@ std::optional<PortRef> end_of_route(const ib::wire::Mad& mad, const Observed& se
   return at;
 }
 
+/// A key that some port had, not the one of the options.
+std::optional<std::uint64_t> another_of(const MKeyOptions& options) {
+  const auto other = std::ranges::find_if(
+      options.of_ports, [&](const auto& port) { return port.second != options.key; });
+  if (other == options.of_ports.end()) return std::nullopt;
+  return other->second;
+}
+
 }  // namespace
 
 std::uint64_t MKeys::of(ib::Guid port_guid) const {
+  // Of a port that is not known yet the other key is one that some port had.
+  if (port_guid.value == 0 && doubted_.contains(port_guid)) {
+    const auto other = another_of(options_);
+    return other ? *other : options_.key;
+  }
   const auto known = options_.of_ports.find(port_guid);
   if (known == options_.of_ports.end() || doubted_.contains(port_guid)) return options_.key;
   return known->second;
@@ -40,7 +53,10 @@ std::uint64_t MKeys::of(ib::Guid port_guid) const {
 
 bool MKeys::try_other(ib::Guid port_guid) {
   const auto known = options_.of_ports.find(port_guid);
-  if (known == options_.of_ports.end() || known->second == options_.key) return false;
+  const bool has_other = port_guid.value == 0
+                             ? another_of(options_).has_value()
+                             : known != options_.of_ports.end() && known->second != options_.key;
+  if (!has_other) return false;
   if (!doubted_.insert(port_guid).second) doubted_.erase(port_guid);
   return true;
 }
@@ -48,7 +64,7 @@ bool MKeys::try_other(ib::Guid port_guid) {
 std::uint64_t MKeys::of_target(const ib::mad::Address& address, const ib::wire::Mad& mad,
                                const Observed& seen) const {
   if (options_.key == 0 && options_.of_ports.empty()) return 0;
-  if (seen.nodes.empty()) return options_.key;
+  if (seen.nodes.empty()) return of(ib::Guid{});
   const auto at = mad.is_directed() ? end_of_route(mad, seen) : seen.fabric.find_lid(address.lid);
   if (!at) return options_.key;
   // What the port showed last counts before what it showed earlier: a Set may just have changed it.

@@ -91,16 +91,21 @@ TEST_F(MKeysOnModel, AreKeptWhereNothingIsSaid) {
 }
 
 TEST_F(MKeysOnModel, ThoseThatWereGivenBeforeAreKnownFromTheFile) {
-  run.boot_as(with_key(kKey, 1));
-  bring_up();
-  const auto known = run.sm().m_keys().known();
-  auto options = with_key(kOther, 1);
-  options.m_keys.of_ports = known;
-  run.boot_as(options);
-  bring_up();
-  expect_all_hold(kOther, 1);
-  sweep();
-  EXPECT_EQ(run.last().sets, 0U);
+  std::uint64_t key = kKey;
+  for (const std::uint8_t protection : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
+    SCOPED_TRACE(int{protection});
+    run.boot_as(with_key(key, protection));
+    bring_up();
+    key = ~key;  // at 2 and 3 even NodeInfo has no answer with another one
+    auto options = with_key(key, protection);
+    options.m_keys.of_ports = run.sm().m_keys().known();
+    run.boot_as(options);
+    bring_up();
+    for (const PortRef port : end_ports(run.model().topology()))
+      EXPECT_EQ(run.model().port_info(port).m_key, key) << "node " << port.node;
+    sweep();
+    EXPECT_EQ(run.last().sets, 0U);
+  }
 }
 
 TEST_F(MKeysOnModel, AFileThatIsOlderThanThePortsIsOvercome) {
@@ -118,6 +123,20 @@ TEST_F(MKeysOnModel, AFileThatIsOlderThanThePortsIsOvercome) {
     expect_key_of_all(kKey);
     for (const auto& [port, key] : run.sm().m_keys().known()) EXPECT_EQ(key, kKey);
   }
+}
+
+TEST_F(MKeysOnModel, AnOwnPortThatAnswersNobodyWithoutAnotherKeyIsNamedUntilItAnswers) {
+  run.boot_as(with_key(kKey, 2));
+  bring_up();
+  run.boot_as(with_key(kOther, 1));
+  const std::size_t before = run.reports();
+  run.run_for(seconds(30));
+  EXPECT_EQ(run.reports(), before) << "nothing was found, and nothing is told of";
+  EXPECT_THAT(run.log(), Contains(HasSubstr("own port does not answer SMPs, and nothing can be "
+                                            "found")));
+  run.boot_as(with_key(kKey, 2));
+  bring_up();
+  expect_key_of_all(kKey);
 }
 
 TEST_F(MKeysOnModel, PortsThatHideAnotherKeyAreNamed) {
