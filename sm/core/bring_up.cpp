@@ -229,7 +229,12 @@ bool SubnetManager::Impl::is_first_sweep_outdated(Instant now, const Observed& s
   // Who hands over sets nothing from then on.
   const bool is_of_our_term = mastership.predecessor() && began >= mastership.status().since;
   if (is_of_our_term && !slept_sweeping) return false;
-  return slept_sweeping || (now - began >= kSweepOld && !mastership.others().all().empty());
+  const auto& others = mastership.others().all();
+  // One that was there when its port was read, and is not any more, may have been master until
+  // then.
+  const bool is_one_gone =
+      std::ranges::any_of(others, [](const auto& entry) { return !entry.second.answered; });
+  return slept_sweeping || is_one_gone || (now - began >= kSweepOld && !others.empty());
 }
 
 void SubnetManager::Impl::on_decided(Instant now) {
