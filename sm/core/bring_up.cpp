@@ -117,7 +117,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   found = std::make_shared<Observed>(sweep->take_observed());
   sweep.reset();
   if (!found->local_port) {  // through which everything is found
-    go(Event::Torn);
+    go(Event::Inconsistent);
     log(LogLevel::Error, "sweep",
         fmt::format(
             "the subnet manager's own port does not answer SMPs, and nothing can be found{}; "
