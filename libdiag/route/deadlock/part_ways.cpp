@@ -63,7 +63,7 @@ class WayParter {
 
   bool keep(const tables::LinearTables& previous) {
     for (const Siblings& siblings : all_) count_loads(siblings);
-    ways_.kept.emplace();
+    ways_.kept = Ways::Kept();
     ways_.kept->load_max = greatest_load();
     ways_.kept->ways.assign(ways_.tree_count() * ways_.switch_count(), false);
     bool any = false;
