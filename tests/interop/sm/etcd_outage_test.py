@@ -30,6 +30,15 @@ class Outage(Others):
         """No packet is forwarded differently: nobody wrote a forwarding table since they were counted."""
         self.assertEqual(self.sets_of_tables(f, (0x19,)), tables)
 
+    def is_caught_up(self, f, server, lids, tables):
+        """etcd is written again, and what it has is enough for the next ibsm."""
+        self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
+        stop(f, signal.SIGKILL)
+        f.daemon(*server.place)
+        self.assertTrue(registered(f))
+        self.assertEqual(f.lids(), lids)
+        self.is_forwarded_as(f, tables)
+
 
 class Trouble(Outage, unittest.TestCase):
     def test_an_etcd_that_dies_and_comes_back(self):
@@ -132,12 +141,7 @@ class Trouble(Outage, unittest.TestCase):
             self.assertEqual(server.ctl("compact", revision).returncode, 0)
             self.assertEqual(server.ctl("defrag").returncode, 0)
             self.assertEqual(server.ctl("alarm", "disarm").returncode, 0)
-            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
-            stop(f, signal.SIGKILL)
-            f.daemon(*server.place)
-            self.assertTrue(registered(f))
-            self.assertEqual(f.lids(), lids)
-            self.is_forwarded_as(f, tables)
+            self.is_caught_up(f, server, lids, tables)
 
     def test_the_file_system_below_etcd_is_full(self):
         """Not its quota: etcd itself ends by it."""
@@ -157,12 +161,7 @@ class Trouble(Outage, unittest.TestCase):
             (disk / "everything else").unlink()
             server.kill()
             server.start()
-            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
-            stop(f, signal.SIGKILL)
-            f.daemon(*server.place)
-            self.assertTrue(registered(f))
-            self.assertEqual(f.lids(), lids)
-            self.is_forwarded_as(f, tables)
+            self.is_caught_up(f, server, lids, tables)
 
 
 class Quorum(Outage, unittest.TestCase):

@@ -5,12 +5,12 @@
 
 #include "sm/sa/registry/multicast.h"
 #include "tests/unit/sm/sa/subnet.h"
+#include "tests/unit/sm/sa/to_trap.h"
 
 namespace sm::sa::test {
 namespace {
 
 using namespace std::chrono_literals;
-using ib::wire::InformInfo;
 using ib::wire::McMemberRecord;
 using ib::wire::ServiceRecord;
 using ::testing::ElementsAre;
@@ -55,14 +55,7 @@ class SaDoubts : public ::testing::Test {
     ask(bench.request(Method::Set, attr::kServiceRecord, r, 0x17, 0, host));
   }
   void subscribe(std::size_t host, std::uint16_t number) {
-    InformInfo i;
-    i.lid_range_begin = Lid{0xFFFF};
-    i.is_generic = 1;
-    i.subscribe = 1;
-    i.type = 0xFFFF;
-    i.trap_number = number;
-    i.producer_type = 0xFFFFFF;
-    ask(bench.request(Method::Set, attr::kInformInfo, i, 0, 0, host));
+    ask(bench.request(Method::Set, attr::kInformInfo, to_trap(number), 0, 0, host));
   }
   void ask(const Packet& request) { EXPECT_EQ(bench.ask(request).mad.status(), status::kOk); }
 

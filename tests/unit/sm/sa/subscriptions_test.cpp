@@ -8,6 +8,7 @@
 #include "sm/sa/registry/world.h"
 #include "sm/sa/reports/audience.h"
 #include "tests/unit/sm/sa/subnet.h"
+#include "tests/unit/sm/sa/to_trap.h"
 
 namespace sm::sa::test {
 namespace {
@@ -19,17 +20,6 @@ using ::testing::SizeIs;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
 namespace trap = ib::wire::trap;
-
-InformInfo to_trap(std::uint16_t number) {
-  InformInfo i;
-  i.lid_range_begin = Lid{0xFFFF};
-  i.is_generic = 1;
-  i.subscribe = 1;
-  i.type = 0xFFFF;
-  i.trap_number = number;
-  i.producer_type = 0xFFFFFF;
-  return i;
-}
 
 class SaSubscriptions : public ::testing::Test {
  protected:
