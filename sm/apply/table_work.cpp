@@ -149,8 +149,9 @@ TableWork::Ports TableWork::wanted_lft(SwitchIndex s, std::uint32_t block) const
 }
 
 std::optional<TableWork::Ports> TableWork::due_lft(SwitchIndex s, std::uint32_t block) const {
-  const auto at = staged_.find({s, block});
-  if (at == staged_.end()) return wanted_lft(s, block);
+  if (staged_.empty()) return wanted_lft(s, block);
+  const auto at = staged_[s].find(block);
+  if (at == staged_[s].end()) return wanted_lft(s, block);
   const auto later = at->second.upper_bound(round_);
   if (later == at->second.begin()) return std::nullopt;
   return std::prev(later)->second;
@@ -248,9 +249,10 @@ void TableWork::stage(const std::vector<bool>& silent) {
   const auto transition = ib::route::plan_transition(graph, differing, wanted);
   if (transition.rounds.size() < 2) return;
   rounds_ = static_cast<std::uint32_t>(transition.rounds.size());
+  staged_.resize(graph.switch_count());
   for (std::uint32_t r = 0; r < rounds_; ++r)
     for (const auto& write : transition.rounds[r])
-      staged_[{write.at, write.block}][r] = write.ports;
+      staged_[write.at][write.block][r] = write.ports;
 }
 
 bool TableWork::any_lft_is_due() const {

@@ -109,9 +109,9 @@ class TableWork {
   std::vector<State> states_;              // by node
   std::vector<bool> is_ours_;              // by node: a managed switch
   std::vector<std::uint16_t> mft_blocks_;  // in use, or held by some switch
-  // Blocks that must not be written all at once: by switch and block what each round writes.
-  std::map<std::pair<ib::fabric::SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>>
-      staged_;
+  // Blocks that must not be written all at once, of each switch: what each round writes. Empty
+  // where one round is all.
+  std::vector<std::map<std::uint32_t, std::map<std::uint32_t, Ports>>> staged_;
   std::uint32_t round_{0}, rounds_{1};
   bool failed_{false};
   std::set<ib::fabric::SwitchIndex> stay_;  // with the LFT that they hold

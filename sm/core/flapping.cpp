@@ -22,6 +22,14 @@ using ib::wire::PortState;
 constexpr HoldDownLimits kLimits{4, std::chrono::seconds(30), std::chrono::seconds(2),
                                  std::chrono::seconds(64)};
 
+/// Of a port that is there and was read.
+std::optional<PortState> state_at(const Observed& observed, PortRef at) {
+  if (at.port > observed.fabric.node(at.node).num_ports) return std::nullopt;
+  const auto* port = observed.known_port(at);
+  if (port == nullptr) return std::nullopt;
+  return port->state();
+}
+
 std::string seconds(ib::Duration d) {
   return fmt::format("{} s", std::chrono::duration_cast<std::chrono::seconds>(d).count());
 }
@@ -30,14 +38,8 @@ std::string seconds(ib::Duration d) {
 
 std::optional<PortState> Flapping::state_of(const Observed& observed, const End& end) {
   const auto node = observed.fabric.find_node(end.node);
-  if (!node || end.port > observed.fabric.node(*node).num_ports) return std::nullopt;
-  const auto* port = observed.known_port({*node, end.port});
-  if (port == nullptr) return std::nullopt;
-  return port->state();
-}
-
-bool Flapping::was_active(const Observed& observed, const End& end) {
-  return state_of(observed, end) == PortState::Active;
+  if (!node) return std::nullopt;
+  return state_at(observed, {*node, end.port});
 }
 
 void Flapping::on_sweep(Instant now, const Observed& before, Observed& found) {
@@ -53,18 +55,23 @@ void Flapping::on_sweep(Instant now, const Observed& before, Observed& found) {
 
   std::set<Link> down;
   const auto& fabric = before.fabric;
+  std::vector<std::optional<NodeIndex>> now_at;  // by node of before
+  for (const auto& node : fabric.nodes()) now_at.push_back(found.fabric.find_node(node.guid));
+  const auto went = [&](PortRef was) {
+    const auto node = now_at[was.node];
+    if (!node || state_at(before, was) != PortState::Active) return false;
+    const auto state = state_at(found, {*node, was.port});
+    return state && *state != PortState::Active;
+  };
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     if (!fabric.node(n).is_switch()) continue;
     for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
       const PortRef near{n, static_cast<std::uint8_t>(p)};
       const PortRef far = fabric.port(near).peer;
       if (!far || near == before.local_port || far == before.local_port) continue;
-      const End a{fabric.node(n).guid, near.port}, b{fabric.node(far.node).guid, far.port};
-      const auto went = [&](const End& end) {
-        const auto now_is = state_of(found, end);
-        return was_active(before, end) && now_is && *now_is != PortState::Active;
-      };
-      if (went(a) || went(b)) down.insert(std::minmax(a, b));
+      if (went(near) || went(far))
+        down.insert(std::minmax(End{fabric.node(n).guid, near.port},
+                                End{fabric.node(far.node).guid, far.port}));
     }
   }
   for (const Link& link : down) count(now, link, before);

@@ -55,7 +55,6 @@ class Flapping {
   };
   static std::optional<ib::wire::PortState> state_of(const ib::discover::Observed& observed,
                                                      const End& end);
-  static bool was_active(const ib::discover::Observed& observed, const End& end);
   void count(ib::Instant now, const Link& link, const ib::discover::Observed& before);
   void set_held(const Link& link, Record& record, bool held);
 
