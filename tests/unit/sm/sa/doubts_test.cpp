@@ -61,6 +61,7 @@ class SaDoubts : public ::testing::Test {
 
   void ask_again(const std::vector<std::size_t>& of) {
     std::vector<Guid> ports;
+    ports.reserve(of.size());
     for (const std::size_t host : of) ports.push_back(bench.host(host).guid);
     bench.server.doubt(ports);
     bench.server.on_asked_again(bench.now, ports);
