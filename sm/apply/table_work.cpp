@@ -251,8 +251,7 @@ void TableWork::stage(const std::vector<bool>& silent) {
   rounds_ = static_cast<std::uint32_t>(transition.rounds.size());
   staged_.resize(graph.switch_count());
   for (std::uint32_t r = 0; r < rounds_; ++r)
-    for (const auto& write : transition.rounds[r])
-      staged_[write.at][write.block][r] = write.ports;
+    for (const auto& write : transition.rounds[r]) staged_[write.at][write.block][r] = write.ports;
 }
 
 bool TableWork::any_lft_is_due() const {
