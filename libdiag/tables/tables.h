@@ -3,6 +3,8 @@
 // switches.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <new>
@@ -45,8 +47,22 @@ struct TableAllocator {
 class LinearTables {
  public:
   LinearTables() = default;
-  LinearTables(std::size_t switches, Lid max_lid)
-      : lids_(max_lid.value + std::size_t{1}), ports_(switches * lids_, kNoPort) {}
+  LinearTables(std::size_t switches, Lid max_lid) : LinearTables(unwritten(switches, max_lid)) {
+    std::ranges::fill(ports_, kNoPort);
+  }
+  // A vector whose allocator makes the elements copies them one by one.
+  LinearTables(const LinearTables& other) : lids_(other.lids_), ports_(other.ports_.size()) {
+    std::ranges::copy(other.ports_, ports_.begin());
+  }
+  LinearTables& operator=(const LinearTables& other) {
+    if (ports_.size() != other.ports_.size()) return *this = LinearTables(other);
+    lids_ = other.lids_;
+    std::ranges::copy(other.ports_, ports_.begin());
+    return *this;
+  }
+  LinearTables(LinearTables&&) noexcept = default;
+  LinearTables& operator=(LinearTables&&) noexcept = default;
+  ~LinearTables() = default;
   /// For somebody who is going to write every entry: they hold anything.
   static LinearTables unwritten(std::size_t switches, Lid max_lid) {
     LinearTables tables;
