@@ -21,6 +21,7 @@
 #include "libdiag/mad/describe.h"
 #include "libdiag/mad/entries.h"
 #include "libdiag/mad/fifo.h"
+#include "libdiag/mad/matching.h"
 #include "libdiag/mad/patience.h"
 #include "libdiag/mad/round_trip.h"
 #include "libdiag/mad/targets.h"
@@ -38,23 +39,6 @@ struct TimerEntry {
   Index target;
   bool operator>(const TimerEntry& other) const { return when > other.when; }
 };
-
-bool same_question(const wire::Mad& request, const wire::Mad& reply) {
-  if (reply.mgmt_class() != request.mgmt_class()) return false;
-  if (request.method() == wire::Method::Trap) return reply.method() == wire::Method::TrapRepress;
-  // A question for a MultiPathRecord is answered with PathRecords.
-  if (request.method() == wire::Method::GetMulti && reply.method() == wire::Method::GetMultiResp)
-    return true;
-  return wire::is_response(reply.method()) && reply.attribute_id() == request.attribute_id();
-}
-
-/// An SA is software on a host and answers in its own time; it shares neither queue nor estimate
-/// with the SMA behind the same key.
-std::uint64_t key_of(const Request& request) {
-  constexpr std::uint64_t kSaSalt = 0x9E3779B97F4A7C15ULL;
-  return request.mad.mgmt_class() == wire::MgmtClass::SubnAdm ? request.target_key ^ kSaSalt
-                                                              : request.target_key;
-}
 
 }  // namespace
 
@@ -408,7 +392,7 @@ struct Transactor::Impl {
       return false;
     }
     const Index e = slot.entry;
-    if (!same_question(entries[e].request.mad, packet.mad)) {
+    if (!is_answer_to(entries[e].request.mad, packet.mad)) {
       ++counters.strange_replies;
       return false;
     }
@@ -486,7 +470,7 @@ struct Transactor::Impl {
   // ---- the rest -------------------------------------------------------------------------------
 
   void submit(Request request) {
-    const Index t = targets.at(key_of(request));
+    const Index t = targets.at(queue_of(request));
     Target& target = targets[t];
     target.of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
     entries.add(std::move(request), t, target);
