@@ -10,6 +10,7 @@
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_cables.h"
 #include "libdiag/fabric/topology_gaps.h"
+#include "libdiag/fabric/topology_line.h"
 #include "libdiag/fabric/topology_oddities.h"
 #include "libdiag/fabric/topology_text.h"
 
@@ -20,8 +21,6 @@ using wire::LinkSpeed;
 using wire::LinkWidth;
 using wire::NodeType;
 using Oddity = TopologyOddities::Kind;
-
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 bool parse_hex(std::string_view digits, std::uint64_t& out) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
@@ -34,7 +33,7 @@ struct Preamble {
   bool has_guid{false};
 };
 
-class Reader {
+class Reader : TopologyLine {
  public:
   Reader(std::string_view text, std::string_view file, std::vector<std::string>* warnings)
       : text_(text), file_(file), warnings_(warnings) {}
@@ -65,15 +64,14 @@ class Reader {
   }
 
  private:
-  // ---- characters of the current line -----------------------------------------------------------
+  // ---- the current line ----
 
   bool next_line() {
     if (next_ >= text_.size()) return false;
     const std::size_t end = std::min(text_.find('\n', next_), text_.size());
-    line_ = text_.substr(next_, end - next_);
+    start(text_.substr(next_, end - next_));
     next_ = end + 1;
     ++line_number_;
-    at_ = 0;
     const std::size_t length = line_.find_last_not_of('\r') + 1;
     if (length < line_.size()) odd(Oddity::CarriageReturns, length);
     line_ = line_.substr(0, length);
@@ -88,43 +86,6 @@ class Reader {
   }
   void odd(Oddity kind, std::size_t column) {
     oddities_.met(kind, line_number_, column + 1, line_);
-  }
-  bool at_end() const { return at_ >= line_.size(); }
-  char peek() const { return at_end() ? '\0' : line_[at_]; }
-  std::string_view rest() const { return line_.substr(at_); }
-  void skip_blanks() {
-    while (!at_end() && is_blank(line_[at_])) ++at_;
-  }
-  bool take(char c) {
-    if (peek() != c || at_end()) return false;
-    ++at_;
-    return true;
-  }
-  bool take(std::string_view word) {
-    if (!rest().starts_with(word)) return false;
-    at_ += word.size();
-    return true;
-  }
-  std::string_view take_word() {
-    const std::size_t begin = at_;
-    while (!at_end() && !is_blank(line_[at_])) ++at_;
-    return line_.substr(begin, at_ - begin);
-  }
-  bool take_number(std::uint64_t max, std::uint64_t& out, std::uint64_t min = 0) {
-    const char* begin = line_.data() + at_;
-    const char* end = line_.data() + line_.size();
-    const auto [stop, error] = std::from_chars(begin, end, out, 10);
-    if (stop == begin || error != std::errc{} || out > max || out < min) return false;
-    at_ += static_cast<std::size_t>(stop - begin);
-    return true;
-  }
-  bool take_hex(std::uint64_t& out) {
-    if (rest().starts_with("0x") || rest().starts_with("0X")) at_ += 2;
-    const char* begin = line_.data() + at_;
-    const auto [stop, error] = std::from_chars(begin, line_.data() + line_.size(), out, 16);
-    if (stop == begin || error != std::errc{}) return false;
-    at_ += static_cast<std::size_t>(stop - begin);
-    return true;
   }
 
   // ---- messages ----
@@ -577,9 +538,9 @@ class Reader {
   static constexpr std::string_view kRecords =
       "a node, a port, vendid=, devid=, sysimgguid=, switchguid=, caguid= or rtguid=";
 
-  std::string_view text_, file_, line_;
+  std::string_view text_, file_;
   std::vector<std::string>* warnings_;
-  std::size_t next_{0}, at_{0}, line_number_{0};
+  std::size_t next_{0}, line_number_{0};
   Error error_;
   Fabric fabric_;
   Preamble preamble_;
