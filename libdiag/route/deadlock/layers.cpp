@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "libdiag/route/deadlock/former_layers.h"
 #include "libdiag/route/deadlock/grid_layers.h"
 #include "libdiag/route/deadlock/layer.h"
 #include "libdiag/route/deadlock/multicast_tree.h"
@@ -43,7 +44,7 @@ class Assigner {
         graph_(*request.graph),
         targets_(targets),
         rules_(rules),
-        previous_(request.previous_sls),
+        former_(request.previous_sls, rules),
         channels_(graph_),
         turns_(channels_),
         ways_(ways),
@@ -63,10 +64,10 @@ class Assigner {
     }
     if (order.size() == channels_.size()) {
       layers_.emplace_back(turns_, all, order);
-      kept = previous_ != nullptr && keep_sls(result);
-    } else if (previous_ != nullptr && keep_layers(result)) {
+      kept = former_.any() && keep_sls(result);
+    } else if (former_.any() && keep_layers(result)) {
       kept = true;
-    } else if (rules_.as_before && previous_ != nullptr) {
+    } else if (rules_.as_before && former_.any()) {
       result.needed = rules_.layers_max + 1;
       return result;
     } else {
@@ -339,33 +340,12 @@ class Assigner {
 
   // Layers that pairs had before.
 
-  /// The layer that connections between two switches use; kNoLayer: they have none that there is.
-  std::uint8_t former_layer(SwitchIndex a, SwitchIndex b) const {
-    const Sl sl = previous_->at(a, b);
-    if (sl == tables::kNoSl || sl.value < rules_.first_sl ||
-        sl.value - rules_.first_sl >= rules_.layers_max)
-      return kNoLayer;
-    return static_cast<std::uint8_t>(sl.value - rules_.first_sl);
-  }
-  std::uint8_t former_layer(std::uint32_t i) const {
-    const auto pair = pairs_->pair(i);
-    return former_layer(pair.a, pair.b);
-  }
-
-  std::size_t former_layers() const {
-    std::size_t layers = 1;
-    for (std::uint32_t i = 0; i < pairs_->size(); ++i)
-      if (const std::uint8_t l = former_layer(i); l != kNoLayer)
-        layers = std::max(layers, l + std::size_t{1});
-    return layers;
-  }
-
   /// Where one layer holds all, so does any number of them. False: nobody had one.
   bool keep_sls(Layers& result) const {
     bool any = false;
     for (SwitchIndex a = 0; a < graph_.switch_count(); ++a)
       for (SwitchIndex b = 0; b <= a; ++b)
-        if (const std::uint8_t layer = former_layer(a, b); layer != kNoLayer) {
+        if (const std::uint8_t layer = former_.of(a, b); layer != kNoLayer) {
           result.sls.set(a, b, Sl{layer});
           result.used = std::max(result.used, layer + 1U);
           any = true;
@@ -398,43 +378,13 @@ class Assigner {
     return true;
   }
 
-  /// All pairs, those first that can be part of no cycle in their former layer, then by the number
-  /// of turns that can.
-  std::vector<std::uint32_t> undisputed_first() const {
-    const std::size_t layers = former_layers();
-    std::vector<Dependencies> wanted(layers, Dependencies(channels_));
-    for (std::uint32_t i = 0; i < pairs_->size(); ++i)
-      if (const std::uint8_t l = former_layer(i); l != kNoLayer)
-        for (const Turn t : pairs_->pair(i).turns) {
-          const auto [a, b] = turns_.dependency(t);
-          wanted[l].insert(a, b);
-        }
-    // What the topological order reaches is on no cycle.
-    std::vector<std::vector<bool>> clear(layers, std::vector<bool>(channels_.size(), false));
-    for (std::size_t l = 0; l < layers; ++l)
-      for (const Channel c : wanted[l].order()) clear[l][c] = true;
-    std::vector<std::size_t> disputed(pairs_->size(), 0);
-    for (std::uint32_t i = 0; i < pairs_->size(); ++i) {
-      const std::uint8_t l = former_layer(i);
-      if (l == kNoLayer) continue;
-      for (const Turn t : pairs_->pair(i).turns) {
-        const auto [a, b] = turns_.dependency(t);
-        disputed[i] += !clear[l][a] && !clear[l][b];
-      }
-    }
-    std::vector<std::uint32_t> order(pairs_->size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return disputed[i]; });
-    return order;
-  }
-
   /// `tree` comes first in the first layer. Of two orders of the pairs that of which fewer move.
   Filling fill_as_before(std::span<const Turn> tree) {
     std::vector<std::uint32_t> longest(pairs_->size());
     std::iota(longest.begin(), longest.end(), 0U);
     std::ranges::stable_sort(longest, std::greater{}, [&](std::uint32_t i) { return turns_of(i); });
     Filling best;
-    for (const auto& order : {undisputed_first(), longest}) {
+    for (const auto& order : {former_.undisputed_first(*pairs_, turns_), longest}) {
       Filling filling = fill_as_before(tree, order);
       if (best.layer_of.empty() ||
           std::tuple(filling.given_up, filling.left.size(), filling.moved) <
@@ -448,12 +398,12 @@ class Assigner {
   Filling fill_as_before(std::span<const Turn> tree, std::span<const std::uint32_t> order) {
     Filling filling;
     filling.layer_of.assign(pairs_->size(), kNoLayer);
-    filling.layers.assign(former_layers(), Layer(turns_));
+    filling.layers.assign(former_.count(*pairs_), Layer(turns_));
     filling.tree.assign(tree.begin(), tree.end());
     filling.layers.front().add(tree);
     std::vector<std::uint32_t> homeless;
     for (const std::uint32_t i : order) {
-      const std::uint8_t l = former_layer(i);
+      const std::uint8_t l = former_.of(pairs_->pair(i));
       if (l == kNoLayer || !filling.layers[l].add(pairs_->pair(i).turns)) {
         homeless.push_back(i);
         continue;
@@ -463,7 +413,7 @@ class Assigner {
     }
     place_all(homeless, filling);
     for (std::uint32_t i = 0; i < pairs_->size(); ++i)
-      filling.moved += filling.layer_of[i] != former_layer(i);
+      filling.moved += filling.layer_of[i] != former_.of(pairs_->pair(i));
     return filling;
   }
 
@@ -478,7 +428,7 @@ class Assigner {
       turns.clear();
       walker_.walk(a, b, add);
       walker_.walk(b, a, add);
-      const std::uint8_t former = kept ? former_layer(a, b) : kNoLayer;
+      const std::uint8_t former = kept ? former_.of(a, b) : kNoLayer;
       std::size_t l = former;
       if (former >= layers_.size() || !layers_[former].add(turns)) {
         l = 0;
@@ -581,7 +531,7 @@ class Assigner {
   const fabric::CompactGraph& graph_;
   const Targets& targets_;
   const LayerRules& rules_;
-  const tables::PathSls* previous_;
+  const FormerLayers former_;
   const Channels channels_;
   const Turns turns_;
   Ways& ways_;

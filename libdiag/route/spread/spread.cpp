@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <compare>
 #include <cstring>
 #include <memory>
-#include <numeric>
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/spread/demand.h"
 #include "libdiag/route/spread/exit_classes.h"
+#include "libdiag/route/spread/kept_exits.h"
+#include "libdiag/route/spread/neighbourhoods.h"
 #include "libdiag/route/spread/passing.h"
 
 namespace ib::route {
@@ -50,8 +50,9 @@ class Spreader {
         fabric_(*request.fabric),
         targets_(targets),
         hops_(hops),
-        previous_(request.options.honour_previous ? request.previous : nullptr),
         exits_(request),
+        kept_(request.options.honour_previous ? request.previous : nullptr, graph_, exits_),
+        neighbourhoods_(graph_, exits_),
         tables_(tables::LinearTables::unwritten(graph_.switch_count(), graph_.max_lid())),
         load_(graph_.arc_count(), 0),
         turns_(graph_.arc_count()),
@@ -61,8 +62,6 @@ class Spreader {
         passing_(targets, graph_.switch_count()) {
     find_gaps();
     make_queues();
-    group_switches();
-    if (previous_ != nullptr) index_ports();
   }
 
   void run_batch(std::size_t index) {
@@ -132,7 +131,7 @@ class Spreader {
       if (target.columns() == 0) continue;
       with_columns_ |= bit;
       if (target.columns() != columns_each_) columns_each_ = 0;
-      if (!target.has_siblings && previous_ == nullptr) in_turn_ |= bit;
+      if (!target.has_siblings && !kept_.any()) in_turn_ |= bit;
       if (target.has_ignored) ignored_ |= bit;
       if (!target.lids_in_a_row) continue;
       in_a_row_ |= bit;
@@ -202,33 +201,6 @@ class Spreader {
     }
   }
 
-  /// Switches with the same neighbours stand together: they often choose the same.
-  void group_switches() {
-    order_.resize(graph_.switch_count());
-    std::iota(order_.begin(), order_.end(), SwitchIndex{0});
-    const auto compare = [&](SwitchIndex a, SwitchIndex b) {
-      const auto x = exits_.of(graph_, a), y = exits_.of(graph_, b);
-      return std::lexicographical_compare_three_way(
-          x.begin(), x.end(), y.begin(), y.end(),
-          [](const Exit& m, const Exit& n) { return m.to <=> n.to; });
-    };
-    const auto before = [&](SwitchIndex a, SwitchIndex b) { return std::is_lt(compare(a, b)); };
-    std::stable_sort(order_.begin(), order_.end(), before);
-    group_.assign(order_.size(), 0);
-    for (std::size_t i = 1; i < order_.size(); ++i)
-      group_[i] = group_[i - 1] + (std::is_neq(compare(order_[i - 1], order_[i])) ? 1U : 0U);
-  }
-
-  void index_ports() {
-    ports_ = graph_.max_ports() + std::size_t{1};
-    rank_of_port_.assign(graph_.switch_count() * ports_, kNoRank);
-    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
-      const auto exits = exits_.of(graph_, s);
-      for (std::size_t rank = 0; rank < exits.size(); ++rank)
-        rank_of_port_[s * ports_ + exits[rank].port] = static_cast<std::uint8_t>(rank);
-    }
-  }
-
   /// Where the columns of a target begin in choice_: targets one after the other, so that what is
   /// handed on stays within the cache, and in a target switches one after the other.
   std::size_t cell(SwitchIndex s, const Target& target) const {
@@ -258,8 +230,7 @@ class Spreader {
       const auto route = [&](Lid lid) {
         if (turn >= n) turn = 0;
         row[lid.value] = ports[turn++];
-        if (previous_ == nullptr) return;
-        if (const auto kept = previous_choice(s, lid, mask)) row[lid.value] = exits[*kept].port;
+        if (const auto kept = kept_.of(s, lid, mask)) row[lid.value] = exits[*kept].port;
       };
       for_bits(c.targets, [&](std::size_t b) {
         if (((one_lid_ >> b) & 1) != 0) return route(lid_[b]);
@@ -267,16 +238,6 @@ class Spreader {
       });
       here_[s].turn = static_cast<std::uint8_t>(turn);
     }
-  }
-
-  /// The candidate that the previous tables use for this LID, if there is one.
-  std::optional<std::size_t> previous_choice(SwitchIndex s, Lid lid, ExitMask mask) const {
-    if (previous_ == nullptr || s >= previous_->switch_count()) return std::nullopt;
-    const std::uint8_t port = previous_->at(s, lid);
-    if (port >= ports_) return std::nullopt;
-    const std::uint8_t rank = rank_of_port_[s * ports_ + port];
-    if (rank == kNoRank || ((mask[rank / 64] >> (rank % 64)) & 1) == 0) return std::nullopt;
-    return rank;
   }
 
   bool is_written(SwitchIndex s, std::size_t b) const { return ((here_[s].written >> b) & 1) != 0; }
@@ -466,7 +427,7 @@ class Spreader {
       if (columns[c].offset == 0) used.clear();
       std::size_t choice = list[turn];
       turn = turn + 1 == n ? 0 : turn + 1;
-      if (const auto kept = previous_choice(s, columns[c].lid, mask)) {
+      if (const auto kept = kept_.of(s, columns[c].lid, mask)) {
         choice = *kept;
       } else if (target.has_siblings) {
         std::tuple<int, std::uint64_t, std::size_t> best{3, 0, 0};
@@ -499,13 +460,15 @@ class Spreader {
   /// Adds the sources of the switches of a level to the switches they were sent to.
   void hand_on(const std::vector<std::uint64_t>& at, std::uint64_t asked) {
     asking_.clear();
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      const SwitchIndex s = order_[i];
+    const auto& order = neighbourhoods_.order;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const SwitchIndex s = order[i];
       const std::uint64_t targets = at[s] & passes_[s];
       if (targets == 0) continue;
       const std::uint64_t together = targets & here_[s].in_turns;
-      if (together != 0) ask_in_turns(s, group_[i], together);
-      if (together != targets) asking_.push_back({targets & ~together, s, group_[i], 0, {}});
+      if (together != 0) ask_in_turns(s, neighbourhoods_.of[i], together);
+      if (together != targets)
+        asking_.push_back({targets & ~together, s, neighbourhoods_.of[i], 0, {}});
       here_[s].in_turns = 0;
     }
     parallel_for(std::size_t{0}, batch_.size(), [&](std::size_t b) {
@@ -568,25 +531,19 @@ class Spreader {
     flush();
   }
 
-  static constexpr std::uint8_t kNoRank = 255;  // a switch has at most 254 exits
-
   const fabric::CompactGraph& graph_;
   const fabric::Fabric& fabric_;
   const Targets& targets_;
   std::span<const tables::LeastHops> hops_;
-  const tables::LinearTables* previous_;
   const Exits exits_;
+  const KeptExits kept_;
+  const Neighbourhoods neighbourhoods_;
   tables::LinearTables tables_;
   std::vector<std::uint64_t> load_;  // of exits_.all[i], times cost
   std::vector<ExitQueue> queues_;    // by switch
   Scratch<std::uint64_t> keys_;      // of queues_
   Scratch<std::uint8_t> bytes_;
-  std::size_t ports_{0};
-  std::vector<std::uint8_t> rank_of_port_;                 // [s * ports_ + port]
   std::vector<std::pair<std::size_t, std::size_t>> gaps_;  // LIDs of nobody: from, to before
-
-  std::vector<SwitchIndex> order_;    // switches with the same neighbours together
-  std::vector<std::uint32_t> group_;  // by position in order_: number of their neighbourhood
 
   /// What is known of a switch. Targets of the batch are bits.
   struct AtSwitch {
