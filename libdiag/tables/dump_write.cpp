@@ -304,41 +304,74 @@ void append_opensm_mcfdbs(std::string& out, const SwitchTables& tables) {
   }
 }
 
+namespace {
+
+using fabric::SwitchIndex;
+
+/// How far it is from switches to LIDs: by the tables, and at best.
+class Hops {
+ public:
+  Hops(const fabric::CompactGraph& graph, const LinearTables& tables)
+      : graph_(graph),
+        tables_(tables),
+        best_(graph.switch_count() * graph.switch_count(), kFar),
+        next_(graph.switch_count(), std::vector<SwitchIndex>(256, fabric::kNoSwitch)) {
+    const std::size_t switches = graph.switch_count();
+    for (SwitchIndex first = 0; first < switches; first += kTargetsPerBatch) {
+      std::vector<SwitchIndex> targets;
+      for (SwitchIndex s = first; s < switches && s < first + kTargetsPerBatch; ++s)
+        targets.push_back(s);
+      batches_.push_back(least_hops(graph, targets));
+      batches_.back().for_each([&](std::size_t b, SwitchIndex s, std::size_t distance) {
+        best_[(first + b) * switches + s] = static_cast<std::uint16_t>(distance);
+      });
+    }
+    for (SwitchIndex s = 0; s < switches; ++s)
+      for (const auto& arc : graph.arcs(s)) next_[s][arc.out_port] = arc.to;
+  }
+
+  /// Between switches; kFar: it does not arrive.
+  std::uint16_t along(SwitchIndex from, const fabric::Destination& d) const {
+    SwitchIndex s = from;
+    for (std::uint16_t hops = 0; hops <= 64; ++hops) {
+      const std::uint8_t port = tables_.at(s, d.lid);
+      if (s == d.leaf) return port == d.port ? hops : kFar;
+      s = next_[s][port];
+      if (s == fabric::kNoSwitch) return kFar;
+    }
+    return kFar;
+  }
+  std::uint16_t at_best(SwitchIndex from, const fabric::Destination& d) const {
+    return best_[d.leaf * graph_.switch_count() + from];
+  }
+  /// The first port of `from` on a way of so many.
+  std::uint8_t best_port(SwitchIndex from, const fabric::Destination& d) const {
+    const auto arcs = graph_.arcs(from);
+    const auto& good = batches_[d.leaf / kTargetsPerBatch].arcs;
+    std::size_t choice = 0;
+    while (choice + 1 < arcs.size() &&
+           ((good[graph_.arc_index(from, choice)] >> (d.leaf % kTargetsPerBatch)) & 1) == 0)
+      ++choice;
+    return arcs[choice].out_port;
+  }
+
+ private:
+  const fabric::CompactGraph& graph_;
+  const LinearTables& tables_;
+  std::vector<LeastHops> batches_;
+  std::vector<std::uint16_t> best_;             // by leaf and switch
+  std::vector<std::vector<SwitchIndex>> next_;  // by switch and port
+};
+
+}  // namespace
+
 void write_opensm_fdbs(const TextSink& write, const fabric::CompactGraph& graph,
                        const LinearTables& tables) {
-  using fabric::SwitchIndex;
   const std::size_t switches = graph.switch_count();
   const std::size_t lids = graph.max_lid().value + std::size_t{1};
   std::vector<const fabric::Destination*> by_lid(lids, nullptr);
   for (const auto& d : graph.destinations()) by_lid[d.lid.value] = &d;
-
-  // Hops at best, by leaf and switch; which arcs get there.
-  std::vector<std::uint16_t> best(switches * switches, kFar);
-  std::vector<LeastHops> batches;
-  for (SwitchIndex first = 0; first < switches; first += kTargetsPerBatch) {
-    std::vector<SwitchIndex> targets;
-    for (SwitchIndex s = first; s < switches && s < first + kTargetsPerBatch; ++s)
-      targets.push_back(s);
-    batches.push_back(least_hops(graph, targets));
-    batches.back().for_each([&](std::size_t b, SwitchIndex s, std::size_t distance) {
-      best[(first + b) * switches + s] = static_cast<std::uint16_t>(distance);
-    });
-  }
-  std::vector<std::vector<SwitchIndex>> next(switches);
-  for (SwitchIndex s = 0; s < switches; ++s) {
-    next[s].assign(256, fabric::kNoSwitch);
-    for (const auto& arc : graph.arcs(s)) next[s][arc.out_port] = arc.to;
-  }
-  auto hops_along = [&](SwitchIndex from, const fabric::Destination& d) -> std::uint16_t {
-    SwitchIndex s = from;
-    for (std::uint16_t hops = 0; hops <= 64; ++hops) {
-      const std::uint8_t port = tables.at(s, d.lid);
-      if (s == d.leaf) return port == d.port ? hops : kFar;
-      s = next[s][port];
-      if (s == fabric::kNoSwitch) return kFar;
-    }
-    return kFar;
-  };
+  const Hops hops(graph, tables);
 
   std::vector<SwitchIndex> order(switches);  // by GUID, as OpenSM has them
   for (SwitchIndex s = 0; s < switches; ++s) order[s] = s;
@@ -361,29 +394,23 @@ void write_opensm_fdbs(const TextSink& write, const fabric::CompactGraph& graph,
       }
       port3(out, port);
       out += "  : ";
-      const std::uint16_t hops = hops_along(s, *d);
-      if (hops == kFar) {
+      const std::uint16_t along = hops.along(s, *d);
+      if (along == kFar) {
         out += "HOPS UNKNOWN\n";
         continue;
       }
       const unsigned last_link = d->is_switch() ? 0 : 1;
-      decimal(out, hops + last_link, 2);
+      decimal(out, along + last_link, 2);
       out += "   : ";
-      const std::uint16_t least = best[d->leaf * switches + s];
-      if (least == hops) {
+      const std::uint16_t least = hops.at_best(s, *d);
+      if (least == along) {
         out += "yes\n";
         continue;
       }
-      const auto arcs = graph.arcs(s);
-      const auto& good = batches[d->leaf / kTargetsPerBatch].arcs;
-      std::size_t choice = 0;
-      while (choice + 1 < arcs.size() &&
-             ((good[graph.arc_index(s, choice)] >> (d->leaf % kTargetsPerBatch)) & 1) == 0)
-        ++choice;
       out += "No ";
       decimal(out, least + last_link);
       out += " hop path possible via port ";
-      decimal(out, arcs[choice].out_port);
+      decimal(out, hops.best_port(s, *d));
       out += "!\n";
     }
     write(out);

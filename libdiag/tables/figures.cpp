@@ -178,6 +178,21 @@ Lengths lengths_to(const SwitchGraph& switch_graph, const LinearTables& tables,
   return result;
 }
 
+Lengths lengths_of_all(const SwitchGraph& switch_graph, const LinearTables& tables,
+                       std::span<const SwitchIndex> leaves,
+                       const std::vector<std::vector<Lid>>& lids_of) {
+  std::vector<Lengths> parts((leaves.size() + kTargetsPerBatch - 1) / kTargetsPerBatch);
+  parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+    const std::size_t first = i * kTargetsPerBatch;
+    parts[i] = lengths_to(switch_graph, tables,
+                          leaves.subspan(first, std::min(kTargetsPerBatch, leaves.size() - first)),
+                          lids_of);
+  });
+  Lengths lengths;
+  for (const Lengths& part : parts) lengths.add(part);
+  return lengths;
+}
+
 /// What leaves the hosts of a switch, or reaches them, crosses its links.
 std::uint64_t cut_floor(const SwitchGraph& switch_graph,
                         const std::vector<std::vector<Lid>>& lids_of) {
@@ -212,6 +227,42 @@ Figures::Contention under_shifts(const SwitchGraph& switch_graph, const LinearTa
     worst[i] = pattern.worst();
   });
   return summary(worst);
+}
+
+/// Each host sends to another, or to itself, and each is sent to once; random samples.
+Figures::Contention under_permutations(const SwitchGraph& switch_graph, const LinearTables& tables,
+                                       std::span<const Host> hosts, const FiguresOptions& options) {
+  const std::size_t n = hosts.size();
+  std::vector<std::uint32_t> worst(options.samples, 0);
+  for_patterns(switch_graph, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
+    const auto target = shuffled(n, options.seed * 5 + i);
+    for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[target[h]]);
+    worst[i] = pattern.worst();
+  });
+  return summary(worst);
+}
+
+/// Of each sample: two halves of the hosts send to each other, and this is what a flow gets of a
+/// link's rate in the mean.
+std::vector<double> bisection_shares(const SwitchGraph& switch_graph, const LinearTables& tables,
+                                     std::span<const Host> hosts, const FiguresOptions& options) {
+  const std::size_t n = hosts.size();
+  std::vector<double> shares(options.samples, 0);
+  for_patterns(switch_graph, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
+    const auto order = shuffled(n, options.seed * 7 + i);
+    const std::size_t half = n / 2;
+    const auto for_flows = [&](auto function) {
+      for (std::size_t h = 0; h < half; ++h) {
+        function(hosts[order[h]], hosts[order[half + h]]);
+        function(hosts[order[half + h]], hosts[order[h]]);
+      }
+    };
+    for_flows([&](const Host& a, const Host& b) { pattern.add(a, b); });
+    double sum = 0;
+    for_flows([&](const Host& a, const Host& b) { sum += 1.0 / pattern.greatest_load(a, b); });
+    shares[i] = sum / static_cast<double>(2 * half);
+  });
+  return shares;
 }
 
 double all_to_all(const WeighedLoads& loads, std::size_t hosts, std::size_t lids) {
@@ -283,17 +334,7 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
     if (lids_of[d.leaf].empty()) leaves.push_back(d.leaf);
     lids_of[d.leaf].push_back(d.lid);
   }
-  const std::size_t batches = (leaves.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
-  std::vector<Lengths> parts(batches);
-  parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
-    const std::size_t first = i * kTargetsPerBatch;
-    parts[i] = lengths_to(
-        switch_graph, tables,
-        std::span(leaves).subspan(first, std::min(kTargetsPerBatch, leaves.size() - first)),
-        lids_of);
-  });
-  Lengths lengths;
-  for (const Lengths& part : parts) lengths.add(part);
+  const Lengths lengths = lengths_of_all(switch_graph, tables, leaves, lids_of);
   if (lengths.pairs != 0) {
     result.hops_mean = static_cast<double>(lengths.hops) / static_cast<double>(lengths.pairs);
     result.hops_least_mean =
@@ -314,32 +355,11 @@ Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
       disjoint_paths(graph, tables, to_ports(hosts, leaves, switch_graph, options));
 
   // Patterns.
-  const std::size_t n = hosts.size();
   result.shifts = under_shifts(switch_graph, tables, hosts, options);
 
-  std::vector<std::uint32_t> worst(options.samples, 0);
-  for_patterns(switch_graph, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
-    const auto target = shuffled(n, options.seed * 5 + i);
-    for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[target[h]]);
-    worst[i] = pattern.worst();
-  });
-  result.permutations = summary(worst);
+  result.permutations = under_permutations(switch_graph, tables, hosts, options);
 
-  std::vector<double> shares(options.samples, 0);
-  for_patterns(switch_graph, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
-    const auto order = shuffled(n, options.seed * 7 + i);
-    const std::size_t half = n / 2;
-    const auto for_flows = [&](auto function) {
-      for (std::size_t h = 0; h < half; ++h) {
-        function(hosts[order[h]], hosts[order[half + h]]);
-        function(hosts[order[half + h]], hosts[order[h]]);
-      }
-    };
-    for_flows([&](const Host& a, const Host& b) { pattern.add(a, b); });
-    double sum = 0;
-    for_flows([&](const Host& a, const Host& b) { sum += 1.0 / pattern.greatest_load(a, b); });
-    shares[i] = sum / static_cast<double>(2 * half);
-  });
+  const auto shares = bisection_shares(switch_graph, tables, hosts, options);
   if (!shares.empty()) {
     result.bisection_mean =
         std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());

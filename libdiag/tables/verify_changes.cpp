@@ -173,6 +173,20 @@ bool add_changes_of_ground(const SwitchGraph& switch_graph, const LinearTables& 
   return true;
 }
 
+/// Looks at the changes of one switch after the other. False: one is not in the graph, or the
+/// walker cannot say.
+bool arrive_everywhere(ChangeWalker& walker, std::span<const EntryChange> changes,
+                       std::size_t switches) {
+  for (std::size_t i = 0; i < changes.size();) {
+    std::size_t end = i;
+    while (end < changes.size() && changes[end].at == changes[i].at) ++end;
+    if (changes[i].at >= switches || !walker.arrive(changes[i].at, changes.subspan(i, end - i)))
+      return false;
+    i = end;
+  }
+  return true;
+}
+
 }  // namespace
 
 Verifier::Verifier(VerifyOptions options) : options_(options) {}
@@ -227,14 +241,7 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
   for (Channel c = 0; c < switch_graph.channels(); ++c)
     if (kept_->to[c] != switch_graph.to[c]) turns.clear(c);
   ChangeWalker walker(switch_graph, tables, options_.sm_lid, turns);
-  for (std::size_t i = 0; i < looked_at.size();) {
-    std::size_t end = i;
-    while (end < looked_at.size() && looked_at[end].at == looked_at[i].at) ++end;
-    if (looked_at[i].at >= graph.switch_count() ||
-        !walker.arrive(looked_at[i].at, std::span(looked_at).subspan(i, end - i)))
-      return everything();
-    i = end;
-  }
+  if (!arrive_everywhere(walker, looked_at, graph.switch_count())) return everything();
 
   GrowingOrder order(switch_graph, turns, std::move(kept_->proof.position));
   bool fits = true;
