@@ -82,62 +82,34 @@ class Memories {
   std::set<unsigned> strangers_;
 };
 
-}  // namespace
+class LidAssigner {
+ public:
+  LidAssigner(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max)
+      : requests_(requests), stored_(stored), map_(lid_max), by_guid_(requests.size()) {
+    plan_.assigned.reserve(requests.size());
+    for (const LidRequest& r : requests) plan_.assigned.push_back({r.port, r.guid, kNoLid, r.lmc});
+    std::iota(by_guid_.begin(), by_guid_.end(), std::size_t{0});
+    std::ranges::sort(by_guid_, [&](std::size_t a, std::size_t b) {
+      return requests[a].guid < requests[b].guid;
+    });
+  }
 
-LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
-                    LidMemory memory) {
-  LidPlan plan;
-  LidMap map(lid_max);
-  plan.assigned.reserve(requests.size());
-  for (const LidRequest& r : requests) plan.assigned.push_back({r.port, r.guid, kNoLid, r.lmc});
+  LidPlan run(LidMemory memory) {
+    if (memory != LidMemory::None) give_remembered(memory);
+    if (!requests_.empty()) give_free(0);
+    for (const std::size_t i : by_guid_)
+      if (i != 0) give_free(i);
+    return std::move(plan_);
+  }
 
-  const auto stored_lid = [&](Guid guid) {
-    const auto it = stored.find(guid);
-    return it == stored.end() ? kNoLid : it->second.lid;
-  };
-  std::vector<std::size_t> by_guid(requests.size());
-  std::iota(by_guid.begin(), by_guid.end(), std::size_t{0});
-  std::ranges::sort(
-      by_guid, [&](std::size_t a, std::size_t b) { return requests[a].guid < requests[b].guid; });
-  const auto give = [&](std::size_t i, Lid lid) {
-    map.take(lid, requests[i].lmc, i + 1);
-    plan.assigned[i].lid = lid;
-  };
-
-  const auto give_held = [&](bool agreed) {
-    for (const std::size_t i : by_guid) {
-      const LidRequest& r = requests[i];
-      if (plan.assigned[i].lid != kNoLid || !r.armed_or_active || !map.fits(r.held, r.lmc))
-        continue;
-      if ((stored_lid(r.guid) == r.held) != agreed) continue;
-      if (const std::size_t other = map.holder(r.held, r.lmc); other != 0) {
-        plan.conflicts.push_back({r.held, other - 1, i});
-        continue;
-      }
-      give(i, r.held);
-    }
-  };
-  const auto reassign = [&](const Memories& memories) {
-    for (const std::size_t i : by_guid) {
-      const LidRequest& r = requests[i];
-      const Lid lid = stored_lid(r.guid);
-      if (lid == r.held || !r.armed_or_active || !map.fits(r.held, r.lmc) || !map.fits(lid, r.lmc))
-        continue;
-      if (map.holder(lid, r.lmc) != 0 || memories.held_by_a_stranger(lid, r.lmc)) continue;
-      plan.notes.push_back(
-          fmt::format("{} holds LID {}, not assigned by this subnet manager; reassigning LID {}",
-                      to_string(r.guid), r.held.value, lid.value));
-      give(i, lid);
-    }
-  };
-
-  if (memory != LidMemory::None) {
-    const Memories memories(requests, stored, map);
+ private:
+  void give_remembered(LidMemory memory) {
+    const Memories memories(requests_, stored_, map_);
     give_held(true);
     if (memory == LidMemory::Devices) {
       // What differs is the work of the master of before.
     } else if (memories.another_history()) {
-      plan.notes.push_back(
+      plan_.notes.push_back(
           fmt::format("{} of {} ports in use hold other LIDs than the store has for them: another "
                       "subnet manager assigned them, or the store is an old one; they keep them",
                       memories.differing(), memories.compared()));
@@ -145,28 +117,82 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
       reassign(memories);
     }
     give_held(false);
-    for (const std::size_t i : by_guid) {
-      if (plan.assigned[i].lid != kNoLid) continue;
-      const Lid lid = stored_lid(requests[i].guid);
-      if (map.fits(lid, requests[i].lmc) && map.holder(lid, requests[i].lmc) == 0) give(i, lid);
-    }
-    for (const auto& [guid, entry] : stored) map.reserve(entry.lid, entry.lmc & 7U);
+    give_stored();
+    for (const auto& [guid, entry] : stored_) map_.reserve(entry.lid, entry.lmc & 7U);
   }
 
-  const auto give_free = [&](std::size_t i) {
-    if (plan.assigned[i].lid != kNoLid) return;
-    Lid lid = map.find_free(requests[i].lmc, true);
-    if (lid == kNoLid) lid = map.find_free(requests[i].lmc, false);
+  /// To ports in use the LIDs that they hold, where the store agrees or where it does not.
+  void give_held(bool agreed) {
+    for (const std::size_t i : by_guid_) {
+      const LidRequest& r = requests_[i];
+      if (has_lid(i) || !r.armed_or_active || !map_.fits(r.held, r.lmc)) continue;
+      if ((stored_lid(r.guid) == r.held) != agreed) continue;
+      if (const std::size_t other = map_.holder(r.held, r.lmc); other != 0) {
+        plan_.conflicts.push_back({r.held, other - 1, i});
+        continue;
+      }
+      give(i, r.held);
+    }
+  }
+
+  /// To ports in use that hold another LID the one that the store has for them.
+  void reassign(const Memories& memories) {
+    for (const std::size_t i : by_guid_) {
+      const LidRequest& r = requests_[i];
+      const Lid lid = stored_lid(r.guid);
+      if (lid == r.held || !r.armed_or_active || !map_.fits(r.held, r.lmc) ||
+          !map_.fits(lid, r.lmc))
+        continue;
+      if (map_.holder(lid, r.lmc) != 0 || memories.held_by_a_stranger(lid, r.lmc)) continue;
+      plan_.notes.push_back(
+          fmt::format("{} holds LID {}, not assigned by this subnet manager; reassigning LID {}",
+                      to_string(r.guid), r.held.value, lid.value));
+      give(i, lid);
+    }
+  }
+
+  void give_stored() {
+    for (const std::size_t i : by_guid_) {
+      if (has_lid(i)) continue;
+      const std::uint8_t lmc = requests_[i].lmc;
+      const Lid lid = stored_lid(requests_[i].guid);
+      if (map_.fits(lid, lmc) && map_.holder(lid, lmc) == 0) give(i, lid);
+    }
+  }
+
+  void give_free(std::size_t i) {
+    if (has_lid(i)) return;
+    Lid lid = map_.find_free(requests_[i].lmc, true);
+    if (lid == kNoLid) lid = map_.find_free(requests_[i].lmc, false);
     if (lid != kNoLid) {
       give(i, lid);
     } else {
-      ++plan.unassigned;
+      ++plan_.unassigned;
     }
-  };
-  if (!requests.empty()) give_free(0);
-  for (const std::size_t i : by_guid)
-    if (i != 0) give_free(i);
-  return plan;
+  }
+
+  void give(std::size_t i, Lid lid) {
+    map_.take(lid, requests_[i].lmc, i + 1);
+    plan_.assigned[i].lid = lid;
+  }
+  bool has_lid(std::size_t i) const { return plan_.assigned[i].lid != kNoLid; }
+  Lid stored_lid(Guid guid) const {
+    const auto it = stored_.find(guid);
+    return it == stored_.end() ? kNoLid : it->second.lid;
+  }
+
+  std::span<const LidRequest> requests_;
+  const StoredLids& stored_;
+  LidPlan plan_;
+  LidMap map_;
+  std::vector<std::size_t> by_guid_;  // indices of requests_
+};
+
+}  // namespace
+
+LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
+                    LidMemory memory) {
+  return LidAssigner(requests, stored, lid_max).run(memory);
 }
 
 }  // namespace ib::route
