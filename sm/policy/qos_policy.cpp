@@ -44,6 +44,33 @@ std::size_t first_of_all(std::initializer_list<const RuleSet*> sets, std::size_t
   return none;
 }
 
+template <class Warn>
+void warn_of_missing_partitions(const QosFile& file, const Partitions& partitions, Warn warn) {
+  for (const PortGroup& group : file.groups)
+    for (const std::string& name : group.partitions)
+      if (find_partition(partitions, name) == nullptr)
+        warn(group.place, fmt::format("port group '{}' names the partition '{}', which does not "
+                                      "exist: it adds no port",
+                                      ib::printable(group.name), ib::printable(name)));
+}
+
+/// What requests get that no rule matches.
+std::optional<QosGrant> default_of(const QosFile& file, const std::string& file_name,
+                                   bool without_rules) {
+  QosGrant grant;
+  if (const QosLevelLines* level = file.find_level(kDefaultLevel)) {
+    grant = grant_of(*level);
+    grant.rule = fmt::format("{}:{} (level 'DEFAULT')", file_name, level->place.line);
+  } else if (file.default_sl && (*file.default_sl != 0 || !without_rules)) {
+    grant.sl = ib::Sl{*file.default_sl};
+    grant.rule = file_name + " (default)";
+  } else {
+    return std::nullopt;
+  }
+  grant.is_default = true;
+  return grant;
+}
+
 }  // namespace
 
 QosPolicy::Side::Side(std::size_t count)
@@ -59,13 +86,7 @@ QosPolicy::QosPolicy(const QosFile& file, const std::string& file_name,
   const auto warn = [&](ib::TextPlace place, std::string message) {
     diagnostics.push_back({ib::Severity::Warning, file_name, place, std::move(message)});
   };
-  for (const PortGroup& group : file.groups)
-    for (const std::string& name : group.partitions)
-      if (find_partition(partitions, name) == nullptr)
-        warn(group.place, fmt::format("port group '{}' names the partition '{}', which does not "
-                                      "exist: it adds no port",
-                                      ib::printable(group.name), ib::printable(name)));
-
+  warn_of_missing_partitions(file, partitions, warn);
   const auto add_groups = [&](Side& side, std::size_t rule, const std::vector<std::string>& names) {
     if (names.empty()) side.guids.add_always(rule);
     for (const std::string& name : names) {
@@ -122,15 +143,7 @@ QosPolicy::QosPolicy(const QosFile& file, const std::string& file_name,
   service_ids_.build();
   for (Side* side : {&sources_, &destinations_}) side->guids.build(), side->p_keys.build();
 
-  if (const QosLevelLines* level = file.find_level(kDefaultLevel)) {
-    default_ = grant_of(*level);
-    default_->rule = fmt::format("{}:{} (level 'DEFAULT')", file_name, level->place.line);
-  } else if (file.default_sl && (*file.default_sl != 0 || !grants_.empty())) {
-    default_.emplace();
-    default_->sl = ib::Sl{*file.default_sl};
-    default_->rule = file_name + " (default)";
-  }
-  if (default_) default_->is_default = true;
+  default_ = default_of(file, file_name, grants_.empty());
 }
 
 RuleSet QosPolicy::rules_at(const Side& side, const EndPortFacts& port,
