@@ -317,6 +317,50 @@ std::string adaptive_text(const ib::wire::MlnxArInfo& info) {
          std::to_string(info.group_cap) + "\n";
 }
 
+Json port_state_json(const ib::sim::Model& model, PortRef port) {
+  const auto& fabric = model.topology();
+  const auto info = model.port_info(port);
+  Json entry = {{"port", port.port},
+                {"state", ib::report::link_state_word(info.port_state)},
+                {"phys_state", phys_name(info.port_physical_state)}};
+  if (is_host_port(fabric, port)) {
+    const auto guids = model.guids(port);
+    entry["port_guid"] = ib::to_string(guids.empty() ? ib::Guid{} : guids.front());
+    entry["lid"] = info.lid.value;
+    entry["lmc"] = info.lmc;
+    entry["sm_lid"] = info.master_sm_lid.value;
+    entry["capability_mask"] = info.capability_mask;
+  }
+  if (port.port != 0 && info.port_physical_state == ib::wire::PhysState::LinkUp) {
+    entry["width"] = ib::wire::width_name(ib::wire::active_width(info));
+    entry["speed"] = ib::wire::speed_name(ib::wire::active_speed(info));
+    entry["neighbor_mtu"] = ib::wire::mtu_bytes(info.neighbor_mtu);
+    entry["operational_vls"] = ib::wire::data_vls(info.operational_vls);
+  }
+  if (const auto peer = fabric.port(port).peer) {
+    entry["peer"] = node_json(fabric.node(peer.node));
+    entry["peer"]["port"] = peer.port;
+  }
+  return entry;
+}
+
+/// The same as a line.
+std::string port_line(const Json& port, const char* state) {
+  char start[160];
+  std::snprintf(start, sizeof start, "%4u %-8s %s", port["port"].get<unsigned>(), state,
+                port["phys_state"].get<std::string>().c_str());
+  std::string line = start;
+  if (port.contains("width"))
+    line += " " + port["width"].get<std::string>() + " " + port["speed"].get<std::string>();
+  if (port.contains("lid"))
+    line += " lid " + port["lid"].dump() + " lmc " + port["lmc"].dump() + " sm_lid " +
+            port["sm_lid"].dump();
+  if (port.contains("peer"))
+    line +=
+        " -> '" + port["peer"]["name"].get<std::string>() + "' port " + port["peer"]["port"].dump();
+  return line + "\n";
+}
+
 }  // namespace
 
 CtlResult Control::show(const CtlCommand& command) {
@@ -337,31 +381,8 @@ CtlResult Control::show(const CtlCommand& command) {
   std::vector<const char*> states;
   for (unsigned p = first; p <= last; ++p) {
     const PortRef port{*found, static_cast<std::uint8_t>(p)};
-    const auto info = model_.port_info(port);
-    const bool end_port = is_host_port(fabric, port);
-    states.push_back(state_name(info.port_state));
-    Json entry = {{"port", p},
-                  {"state", ib::report::link_state_word(info.port_state)},
-                  {"phys_state", phys_name(info.port_physical_state)}};
-    if (end_port) {
-      const auto guids = model_.guids(port);
-      entry["port_guid"] = ib::to_string(guids.empty() ? ib::Guid{} : guids.front());
-      entry["lid"] = info.lid.value;
-      entry["lmc"] = info.lmc;
-      entry["sm_lid"] = info.master_sm_lid.value;
-      entry["capability_mask"] = info.capability_mask;
-    }
-    if (p != 0 && info.port_physical_state == ib::wire::PhysState::LinkUp) {
-      entry["width"] = ib::wire::width_name(ib::wire::active_width(info));
-      entry["speed"] = ib::wire::speed_name(ib::wire::active_speed(info));
-      entry["neighbor_mtu"] = ib::wire::mtu_bytes(info.neighbor_mtu);
-      entry["operational_vls"] = ib::wire::data_vls(info.operational_vls);
-    }
-    if (const auto peer = fabric.port(port).peer) {
-      entry["peer"] = node_json(fabric.node(peer.node));
-      entry["peer"]["port"] = peer.port;
-    }
-    ports.push_back(std::move(entry));
+    states.push_back(state_name(model_.port_info(port).port_state));
+    ports.push_back(port_state_json(model_, port));
   }
   const ib::wire::MlnxArInfo adaptive = model_.adaptive_routing(*found);
   if (command.json) {
@@ -375,24 +396,7 @@ CtlResult Control::show(const CtlCommand& command) {
   std::string text = std::string(type_name(node.type)) + " " + describe_node(fabric, *found) +
                      " ports " + std::to_string(node.num_ports) + "\n";
   if (adaptive.group_cap != 0) text += adaptive_text(adaptive);
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const Json& p = ports[i];
-    char line[160];
-    std::snprintf(line, sizeof line, "%4u %-8s %s", p["port"].get<unsigned>(), states[i],
-                  p["phys_state"].get<std::string>().c_str());
-    text += line;
-    if (p.contains("width")) {
-      text += " " + p["width"].get<std::string>() + " " + p["speed"].get<std::string>();
-    }
-    if (p.contains("lid")) {
-      text +=
-          " lid " + p["lid"].dump() + " lmc " + p["lmc"].dump() + " sm_lid " + p["sm_lid"].dump();
-    }
-    if (p.contains("peer")) {
-      text += " -> '" + p["peer"]["name"].get<std::string>() + "' port " + p["peer"]["port"].dump();
-    }
-    text += "\n";
-  }
+  for (std::size_t i = 0; i < ports.size(); ++i) text += port_line(ports[i], states[i]);
   return {0, text};
 }
 

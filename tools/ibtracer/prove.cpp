@@ -109,6 +109,44 @@ CounterProof judge_count(std::uint64_t sent, const PortCount& count) {
   return CounterProof::NotProven;
 }
 
+namespace {
+
+/// What the ports count while nothing of ours is under way, from the readings `before` on. False:
+/// one did not answer.
+ib::Result<bool> watch_background(mad::Session& session, Trace& trace, const TraceOptions& options,
+                                  std::vector<std::uint64_t> before) {
+  for (int i = 0; i < kBackgroundIntervals; ++i) {
+    if (auto waited = pause(session, kInterval); !waited) return tl::unexpected(waited.error());
+    auto after = read_all(session, trace, options.sl);
+    if (!after) return tl::unexpected(after.error());
+    if (!*after) return false;
+    note_background(trace.port_counts, before, **after);
+    before = std::move(**after);
+  }
+  return true;
+}
+
+/// The verdict on each port, when it was read so often after our packets, and on the route.
+void judge_ports(Trace& trace, int readings) {
+  trace.counters = CounterProof::Proven;
+  for (PortCount& p : trace.port_counts) {
+    // The background of one interval counts once for each reading that the burst took.
+    PortCount scaled = p;
+    scaled.background_min *= readings;
+    scaled.background_max *= readings;
+    p.verdict = judge_count(trace.packets_sent, scaled);
+    if (p.verdict == CounterProof::Contradicted) {
+      trace.counters = CounterProof::Contradicted;
+    } else if (p.verdict == CounterProof::NotProven && trace.counters == CounterProof::Proven) {
+      trace.counters = CounterProof::NotProven;
+    }
+    TracedHop& hop = trace.hops[p.hop_index];
+    if (p.verdict == CounterProof::Proven && hop.proof == Proof::None) hop.proof = Proof::Counters;
+  }
+}
+
+}  // namespace
+
 ib::Result<void> prove_by_counters(mad::Session& session, Trace& trace,
                                    const TraceOptions& options) {
   if (trace.hops.size() < 2) return {};
@@ -120,16 +158,8 @@ ib::Result<void> prove_by_counters(mad::Session& session, Trace& trace,
     trace.port_counts[i].background_max = std::numeric_limits<std::int64_t>::min();
   }
   const auto read = [&]() { return read_all(session, trace, options.sl); };
-  const auto background = [&](std::vector<std::uint64_t> before) -> ib::Result<bool> {
-    for (int i = 0; i < kBackgroundIntervals; ++i) {
-      if (auto waited = pause(session, kInterval); !waited) return tl::unexpected(waited.error());
-      auto after = read();
-      if (!after) return tl::unexpected(after.error());
-      if (!*after) return false;
-      note_background(trace.port_counts, before, **after);
-      before = std::move(**after);
-    }
-    return true;
+  const auto background = [&](std::vector<std::uint64_t> before) {
+    return watch_background(session, trace, options, std::move(before));
   };
 
   auto start = read();
@@ -172,21 +202,7 @@ ib::Result<void> prove_by_counters(mad::Session& session, Trace& trace,
   } else if (!*measured) {
     return {};
   }
-  trace.counters = CounterProof::Proven;
-  for (PortCount& p : trace.port_counts) {
-    // The background of one interval counts once for each reading that the burst took.
-    PortCount scaled = p;
-    scaled.background_min *= readings;
-    scaled.background_max *= readings;
-    p.verdict = judge_count(n, scaled);
-    if (p.verdict == CounterProof::Contradicted) {
-      trace.counters = CounterProof::Contradicted;
-    } else if (p.verdict == CounterProof::NotProven && trace.counters == CounterProof::Proven) {
-      trace.counters = CounterProof::NotProven;
-    }
-    TracedHop& hop = trace.hops[p.hop_index];
-    if (p.verdict == CounterProof::Proven && hop.proof == Proof::None) hop.proof = Proof::Counters;
-  }
+  judge_ports(trace, readings);
   return {};
 }
 
