@@ -422,6 +422,18 @@ void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
     effects.commit.push_back(std::move(batch));
 }
 
+bool SubnetManager::Impl::plan_by_found_routes(Instant now) {
+  told_first.reset();
+  auto routes_found = found_routes();
+  if (routes_found) found_at_start = routes_found;
+  if (!std::exchange(is_stopgap, false) && (!routes_found || are_held(*routes_found, *desired)))
+    return false;
+  desired.reset();  // nothing was programmed by it
+  go(Event::ReadToPlan);
+  ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(routes_found));
+  return true;
+}
+
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -441,16 +453,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return recall(Recall::Take);
   }
   const bool looked = std::exchange(looks_for_routes, false);
-  if (looked) {
-    told_first.reset();
-    auto routes_found = found_routes();
-    if (routes_found) found_at_start = routes_found;
-    if (std::exchange(is_stopgap, false) || (routes_found && !are_held(*routes_found, *desired))) {
-      desired.reset();  // nothing was programmed by it
-      go(Event::ReadToPlan);
-      return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(routes_found));
-    }
-  }
+  if (looked && plan_by_found_routes(now)) return;
   go(Event::Applied);
   if (done == State::Reading) {
     if (looked) settle_plan();

@@ -349,6 +349,9 @@ struct SubnetManager::Impl {
   void note_who_repeats();
   /// What was read of them; null: nothing.
   std::shared_ptr<const plan::FoundRoutes> found_routes() const;
+  /// They have been read. True: another plan is asked for, since the one there is does not follow
+  /// them or was a stopgap; nothing was programmed by it.
+  bool plan_by_found_routes(Instant now);
   /// The plan is to be programmed as it is now.
   void settle_plan();
 
