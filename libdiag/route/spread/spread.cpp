@@ -522,11 +522,13 @@ class Spreader {
         });
         continue;
       }
+      const std::uint32_t own = targets_.sources(s);
+      if (own == 0) continue;  // nobody sends through it, so choice was not written
       if (common == nullptr || group != asking.group || !equal_bytes(choice, common, count)) {
         flush();
         common = choice, of = s, group = asking.group, sum = 0;
       }
-      sum += targets_.sources(s);
+      sum += own;
     }
     flush();
   }
