@@ -86,6 +86,9 @@ struct Server::Impl {
   void on_packet(const Packet& packet) {
     auto& counters = shared.counters;
     const Mad& mad = packet.mad;
+    // Our own host is heard with its cable out, too.
+    if (shared.world.paths && packet.address.lid != shared.world.snapshot().sm_lid)
+      forwarding.reports.on_heard(shared.now);
     if (mad.mgmt_class() != MgmtClass::SubnAdm) {
       ++counters.dropped_malformed;
       return;

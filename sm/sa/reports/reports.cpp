@@ -82,9 +82,14 @@ struct Reports::Impl {
   Subscribers subscribers;
   std::deque<Address> ready;  // may have something to send
   std::size_t queued{0};
-  std::unordered_map<ib::mad::Cookie, Address> on_wire;
+  struct OnWire {
+    Address to;
+    Instant since;
+  };
+  std::unordered_map<ib::mad::Cookie, OnWire> on_wire;
   ib::mad::Cookie last_cookie{0};
   std::deque<Address> dead;
+  Instant heard_at{0};       // anything at all
   Duration reply_within{0};  // of the report that was sent last
 
   // ---- matching
@@ -160,7 +165,7 @@ struct Reports::Impl {
       request.address.grh = s.grh;
       request.mad = report_mad(*news);
       request.resp_time_hint = request.first_wait = options.timeout;
-      on_wire.emplace(request.cookie, at->first);
+      on_wire.emplace(request.cookie, OnWire{at->first, now});
       transactor.submit(now, std::move(request));
       s.busy = true;
       ++counters.sent;
@@ -172,7 +177,8 @@ struct Reports::Impl {
   void collect() {
     while (auto completion = transactor.next_completion()) {
       const auto known = on_wire.find(completion->cookie);
-      const auto at = subscribers.find(known->second);
+      const auto at = subscribers.find(known->second.to);
+      const bool reached_nobody = heard_at < known->second.since;
       on_wire.erase(known);
       Subscriber& s = at->second;
       s.busy = false;
@@ -182,7 +188,7 @@ struct Reports::Impl {
         s.failures = 0;
       } else {
         ++counters.failed;
-        if (++s.failures >= options.failures_max) {
+        if (!reached_nobody && ++s.failures >= options.failures_max) {
           bury(at);
           continue;
         }
@@ -219,6 +225,8 @@ bool Reports::on_packet(Instant now, const Packet& packet) {
   impl_->collect();
   return ours;
 }
+
+void Reports::on_heard(Instant now) { impl_->heard_at = now; }
 
 void Reports::on_sign_of_life(const Address& subscriber) {
   const auto at = impl_->subscribers.find(subscriber);

@@ -5,7 +5,8 @@
 //
 // A subscriber is an address; what several of its subscriptions are to it is told once. A report
 // that nobody acknowledges is repeated a few times; after several such reports the subscriber is
-// dead. Every queue is bounded, and what it loses is counted.
+// dead, unless nothing at all was heard meanwhile: then it is our own port, or the switch that it
+// hangs from, that is away. Every queue is bounded, and what it loses is counted.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,8 @@ class Reports {
   void notify(const Event& event);
   /// An answer to one of our reports; false: it is to none.
   bool on_packet(ib::Instant now, const ib::mad::Packet& packet);
+  /// Something has come from another port of the subnet, whatever it is.
+  void on_heard(ib::Instant now);
   /// The subscriber there has said something: what it did not answer so far is not held
   /// against it.
   void on_sign_of_life(const ib::mad::Address& subscriber);

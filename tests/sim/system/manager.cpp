@@ -49,6 +49,7 @@ void Manager::step(Instant now) {
   }
   if (disk.holder == this && std::exchange(disk.lacks, false)) sm().on_registrations_lost(now);
   scenario::Manager::step(now);
+  while (const auto event = sa().next_log()) log(*event);
 }
 
 Instant Manager::next_deadline() const {

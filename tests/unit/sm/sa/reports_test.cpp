@@ -216,6 +216,7 @@ TEST_F(SaReports, WhoAnswersNothingIsGivenUp) {
     if (!out.empty()) continue;
     if (reports.next_deadline() > end) break;
     now = std::max(now, reports.next_deadline());
+    reports.on_heard(now);
     reports.on_time(now);
   }
   EXPECT_EQ(told, 5U) << "the others are not held up";
@@ -226,6 +227,25 @@ TEST_F(SaReports, WhoAnswersNothingIsGivenUp) {
   EXPECT_FALSE(reports.next_dead());
   EXPECT_EQ(reports.next_deadline(), ib::kNever);
   EXPECT_EQ(reports.counters().dropped, 2U) << "what waited for it";
+}
+
+/// Our own switch reboots, and every subscriber is as silent as a dead one.
+TEST_F(SaReports, WhileNobodyIsHeardNobodyIsGivenUp) {
+  subscribe(subscription(3, 0xFFFF));
+  for (std::uint64_t i = 1; i <= 5; ++i) reports.notify(news(i));
+  reports.on_heard(now);
+  EXPECT_THAT(sent(), SizeIs(1));
+  now = now + milliseconds(1);
+  EXPECT_THAT(sent_after(seconds(60)), SizeIs(19));
+  EXPECT_EQ(reports.counters().failed, 5U);
+  EXPECT_FALSE(reports.next_dead());
+  for (std::uint64_t i = 6; i <= 8; ++i) {
+    reports.notify(news(i));
+    EXPECT_THAT(sent(), SizeIs(1));
+    reports.on_heard(now);
+    sent_after(seconds(4));
+  }
+  EXPECT_TRUE(reports.next_dead());
 }
 
 TEST_F(SaReports, FailuresInARowCount) {
