@@ -237,6 +237,13 @@ bool SubnetManager::Impl::is_first_sweep_outdated(Instant now, const Observed& s
   return slept_sweeping || is_one_gone || (now - began >= kSweepOld && !others.empty());
 }
 
+bool SubnetManager::Impl::decides_again() {
+  if (!reasons.contains(Reason::Election) || decisions_again >= kInconsistentSweepsMax)
+    return false;
+  ++decisions_again;
+  return true;
+}
+
 void SubnetManager::Impl::on_decided(Instant now) {
   auto decided = std::exchange(found, nullptr);
   if (!watching && refuses_store(*decided)) {
@@ -250,6 +257,8 @@ void SubnetManager::Impl::on_decided(Instant now) {
     log(LogLevel::Info, "sweep",
         "another subnet manager may have been master while the first sweep ran: once more");
     want_sweep(now, Reason::Election);
+  } else if (to_manage && decides_again()) {
+    go(Event::Inconsistent);
   } else if (to_manage && options.shares_store && recall_wanted) {
     go(Event::ToBeRecalled);
     found = std::move(decided);

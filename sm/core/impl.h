@@ -160,6 +160,7 @@ struct SubnetManager::Impl {
   Duration refused_pause{kAskAgainFirst};
   unsigned round{0};
   unsigned inconsistent_sweeps{0};  // in a row, which were not used
+  unsigned decisions_again{0};      // in a row
   bool published_before_active{false};
 
   // The bring-up being reported.
@@ -271,6 +272,10 @@ struct SubnetManager::Impl {
   /// While the first sweep ran another one may have been master, changed what devices hold and
   /// cleared what switches tell.
   bool is_first_sweep_outdated(Instant now, const Observed& swept) const;
+  /// Since the sweep another one was heard that may be master: before anything is set by a plan it
+  /// is decided once more who is. Twice in a row at most, or one that only says so could hold
+  /// everything up.
+  bool decides_again();
   void recall(Recall how);
   void on_recalled(Instant now, const std::optional<store::Contents>& contents);
   /// Another one was master while this one did not look, and may have written what is stored.

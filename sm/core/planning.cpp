@@ -83,13 +83,20 @@ void SubnetManager::Impl::outdate_plan() {
 void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
   ib::invariant(state == State::Planning, "a plan came back that nobody asked for");
   auto planned_for = std::exchange(found, nullptr);
-  const bool counts = result.generation == plans;
+  const bool is_current = result.generation == plans;
+  const bool counts = is_current && !decides_again();
   inputs.take_back(result.planned, counts);
   if (!counts && !desired) inputs.forget_routes();
   if (!mastership.is_master() && !options.rehearse) {
     go(Event::PlanDropped);
     log(LogLevel::Info, "plan", "what was computed is dropped: another one is master");
+  } else if (is_current && !counts) {
+    go(Event::PlanDropped);
+    log(LogLevel::Info, "plan",
+        "what was computed is dropped: another subnet manager was heard, and may be master");
+    if (balancing) want_sweep(now, Reason::Operator);
   } else if (counts) {
+    decisions_again = 0;
     take_plan(now, std::move(planned_for), std::move(result.planned.desired));
   } else {
     go(Event::PlanDropped);
