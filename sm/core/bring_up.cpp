@@ -15,6 +15,13 @@ constexpr unsigned kInconsistentSweepsMax = 2;
 constexpr Duration kSweepOld = std::chrono::milliseconds(500);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 
+/// Our own link was down since it was brought up, and what switches told meanwhile another master
+/// may have cleared.
+bool was_cut_off(const Observed& swept) {
+  const auto* own = swept.known_port(swept.local_port);
+  return own != nullptr && own->state() == ib::wire::PortState::Initialize;
+}
+
 bool are_held(const plan::FoundRoutes& found, const plan::Desired& planned) {
   return plan::is_held(found, planned.routing->graph, planned.routing->lfts);
 }
@@ -34,7 +41,7 @@ void SubnetManager::Impl::begin_balance(Instant now) {
   balancing = true;
   operator_asked = cut_short = false;
   patient = true;
-  stop_reading();
+  stop_reading(true);  // no sweep looks at what traps tell
   begin_bring_up(now);
   go(Event::RerouteDue);
   begin_plan(now, std::make_shared<Observed>(*seen));
@@ -140,7 +147,8 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   }
   doubt_brought_up(*found, asked_anew);
   doubt_told_by_others(*found);
-  if (doubt_strays(*found) && sweeps_part) {
+  const bool strayed = doubt_strays(*found);
+  if (sweeps_part && (strayed || was_cut_off(*found))) {
     go(Event::Inconsistent);
     found.reset();
     return want_sweep(now, Reason::Unfinished);
