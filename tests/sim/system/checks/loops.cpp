@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // I3 (a): no Set of a forwarding table closes a loop, for no destination, at no step. A loop that
-// is new goes through an entry that is new, so only those are followed.
+// is new goes through an entry that is new, so only those are followed. An entry above LinearFDBTop
+// is none (IBA 14.2.5.4), until a Set of SwitchInfo raises that.
 #include <fmt/format.h>
 
 #include "libdiag/wire/smp_attributes.h"
@@ -13,13 +14,20 @@ namespace {
 class LoopCheck final : public Check {
  public:
   void on_set(System& system, PortRef at, const ib::wire::Mad& answer) override {
-    if (answer.attribute_id() != ib::wire::attr::kLinearForwarding) return;
-    const std::size_t first = std::size_t{answer.attribute_modifier()} * 64;
+    const auto attribute = answer.attribute_id();
     auto& before = tables_[at.node];
-    if (before.size() < first + 64) before.resize(first + 64, 255);
-    for (std::size_t i = first; i < first + 64; ++i) {
+    std::size_t first = 0;
+    if (attribute == ib::wire::attr::kLinearForwarding) {
+      first = std::size_t{answer.attribute_modifier()} * 64;
+      if (before.size() < first + 64) before.resize(first + 64, 255);
+    } else if (attribute != ib::wire::attr::kSwitchInfo) {
+      return;
+    }
+    const std::size_t end =
+        attribute == ib::wire::attr::kLinearForwarding ? first + 64 : before.size();
+    for (std::size_t i = first; i < end; ++i) {
       const ib::Lid lid{static_cast<std::uint16_t>(i)};
-      const std::uint8_t now = system.model().lft(at.node, lid);
+      const std::uint8_t now = entry(system, at.node, lid);
       if (before[i] == now) continue;
       before[i] = now;
       if (closes_loop(system, at.node, lid) && !system.is_moved_cable_new())
@@ -30,12 +38,16 @@ class LoopCheck final : public Check {
   }
 
  private:
+  static std::uint8_t entry(System& system, NodeIndex node, ib::Lid lid) {
+    const auto& model = system.model();
+    return lid.value <= model.switch_info(node).linear_fdb_top ? model.lft(node, lid) : 255;
+  }
   static bool closes_loop(System& system, NodeIndex from, ib::Lid lid) {
     const auto& model = system.model();
     const auto& fabric = model.topology();
     NodeIndex here = from;
     for (std::size_t hops = 0; hops < fabric.nodes().size(); ++hops) {
-      const std::uint8_t out = model.lft(here, lid);
+      const std::uint8_t out = entry(system, here, lid);
       if (out == 0 || out > fabric.node(here).num_ports) return false;
       const PortRef port{here, out}, peer = fabric.port(port).peer;
       if (!peer || !fabric.node(peer.node).is_switch()) return false;
