@@ -37,19 +37,26 @@ std::uint64_t load_of(const Request& request, const Routes& routes) {
   return tables::verify(*request.fabric, *request.graph, routes.lfts).load_max;
 }
 
-/// Entries that switches with CAs lack, of LIDs that somebody has.
+/// Whether a switch is to have an entry for what hangs on another one: a request of a host to a
+/// switch is answered.
+bool is_owed(const fabric::CompactGraph& graph, SwitchIndex from, SwitchIndex to) {
+  return graph.end_ports()[from] != 0 || graph.end_ports()[to] != 0;
+}
+
+/// Entries that switches lack, of LIDs that somebody has.
 std::size_t unreached(const tables::LinearTables& lfts, const fabric::CompactGraph& graph) {
   const auto parts = fabric::pieces_of(graph).of;
   std::size_t count = 0;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    if (graph.end_ports()[s] == 0) continue;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (const auto& to : graph.destinations())
-      count += parts[s] == parts[to.leaf] && lfts.at(s, to.lid) == tables::kNoPort ? 1 : 0;
-  }
+      count += is_owed(graph, s, to.leaf) && parts[s] == parts[to.leaf] &&
+                       lfts.at(s, to.lid) == tables::kNoPort
+                   ? 1
+                   : 0;
   return count;
 }
 
-/// Whether an update left a switch with CAs without a way to a LID to which cables lead.
+/// Whether an update left a switch without a way to a LID to which cables lead.
 bool leaves_out_of_reach(const Difference& difference, const fabric::CompactGraph& graph) {
   if (std::ranges::none_of(difference.entries,
                            [&](const auto& e) { return e.after == tables::kNoPort; }))
@@ -59,8 +66,8 @@ bool leaves_out_of_reach(const Difference& difference, const fabric::CompactGrap
   for (const auto& to : graph.destinations()) leaf_of[to.lid.value] = to.leaf;
   return std::ranges::any_of(difference.entries, [&](const auto& e) {
     const SwitchIndex leaf = leaf_of[e.lid.value];
-    return e.after == tables::kNoPort && graph.end_ports()[e.at] != 0 &&
-           leaf != fabric::kNoSwitch && parts[e.at] == parts[leaf];
+    return e.after == tables::kNoPort && leaf != fabric::kNoSwitch && is_owed(graph, e.at, leaf) &&
+           parts[e.at] == parts[leaf];
   });
 }
 

@@ -149,7 +149,7 @@ class Rerouter::State {
   struct Stock {
     std::vector<std::uint64_t> load;  // by arc
     std::vector<Fix> fixes;           // of take_over()
-    std::size_t apart{0};             // pairs of a switch with CAs and any other without a way
+    std::size_t apart{0};             // pairs of switches, one with CAs, without a way
     bool hosts_apart{false};          // and two with hosts
     // Of the targets at hand, see take_load().
     struct Longer {

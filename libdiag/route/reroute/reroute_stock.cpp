@@ -141,9 +141,9 @@ void Rerouter::State::leave_out(std::size_t batch, const tables::LeastHops& hops
       const Target& to = targets[b];
       if (s == to.leaf) continue;
       const auto ends = links.graph.end_ports();
-      if (parts[s] == parts[to.leaf] && ends[s] != 0) {
-        ++stock.apart;
-        if (ends[to.leaf] != 0) stock.hosts_apart = true;
+      if (parts[s] == parts[to.leaf]) {
+        if (ends[s] != 0 || ends[to.leaf] != 0) ++stock.apart;
+        if (ends[s] != 0 && ends[to.leaf] != 0) stock.hosts_apart = true;
       }
       for_lids(static_cast<std::uint32_t>(batch * tables::kTargetsPerBatch + b),
                [&](Lid lid) { routes.lfts.set(s, lid, tables::kNoPort); });
