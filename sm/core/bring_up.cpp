@@ -209,7 +209,14 @@ void SubnetManager::Impl::doubt_told_by_others(const Observed& swept) {
       const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
       if (port == nullptr) continue;
       const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-      if (sm_lid.is_unicast() && sm_lid != desired->sm_lid) known.doubt(node.guid);
+      if (!sm_lid.is_unicast() || sm_lid == desired->sm_lid) continue;
+      // One that was not told ours yet has been doubted already, and what it was asked since
+      // counts.
+      const auto before = seen->fabric.find_node(node.guid);
+      const auto* was =
+          before ? seen->known_port({*before, static_cast<std::uint8_t>(p)}) : nullptr;
+      if (was == nullptr || was->get<&ib::wire::PortInfo::master_sm_lid>() != sm_lid)
+        known.doubt(node.guid);
     }
   }
 }
