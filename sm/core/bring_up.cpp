@@ -385,6 +385,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   strays.forget();
   brought_up.forget();
   clients_doubted.clear();
+  doubts_to_store.clear();
   reasons.clear();
   scope.forget();
   renamed.clear();

@@ -98,6 +98,7 @@ struct SubnetManager::Impl {
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
   std::set<ib::Guid> clients_doubted;  // of these ports, which have not taken the request yet
+  std::vector<ib::Guid> doubts_to_store;  // those that the store does not have yet
   std::set<std::pair<ib::Guid, std::uint8_t>> fewer_vls_told;  // of `known`, those that were named
   std::shared_ptr<const plan::Desired> desired;
   PlanInputs inputs;
@@ -348,9 +349,12 @@ struct SubnetManager::Impl {
   /// Who was told already is asked nothing twice.
   void note_who_heard();
   /// Those that are to be asked to register again and name another subnet manager, or were away:
-  /// another one may have answered them, so what they registered here before is in doubt. Of a
-  /// store of one's own; what several share the master before has written, too.
+  /// another one may have answered them, so what they registered here before is in doubt. What
+  /// several share a master of these has written, too: there it is in doubt where the other one is
+  /// none of them.
   void doubt_clients_of_others();
+  /// Before they are asked, where what is stored is ours to write.
+  void store_doubts();
   void note_who_repeats();
   /// What was read of them; null: nothing.
   std::shared_ptr<const plan::FoundRoutes> found_routes() const;

@@ -16,6 +16,9 @@ void PlanInputs::recall(const store::Contents& contents) {
   ClientsToAsk due = clients_to_ask(contents);
   sa_state_lost = sa_state_lost || due.all;
   reregister_pending = std::move(due.ports);
+  in_doubt = {contents.clients_in_doubt.begin(), contents.clients_in_doubt.end()};
+  reregister_pending.insert(in_doubt.begin(), in_doubt.end());
+  writers_ = {contents.writers.begin(), contents.writers.end()};
   vls_ = contents.vls;
   routes_made_ = plan::decode(contents.routes);
   routes_stored_ = contents.routes;
@@ -78,6 +81,19 @@ store::Batch PlanInputs::remember_vls(store::DeviceVls vls) {
   store::Batch batch;
   if (std::exchange(vls_, vls) != vls) batch.vls = vls;
   return batch;
+}
+
+store::Batch PlanInputs::remember_writer(ib::Guid port) {
+  store::Batch batch;
+  if (writers_.insert(port).second) batch.writers.push_back(port);
+  return batch;
+}
+
+bool PlanInputs::has_written(ib::Lid lid) const {
+  return writers_.empty() || std::ranges::any_of(writers_, [&](ib::Guid writer) {
+           const auto at = stored_->find(writer);
+           return at != stored_->end() && at->second.lid == lid;
+         });
 }
 
 bool PlanInputs::all_are_there(const plan::Desired& plan) const {

@@ -38,6 +38,10 @@ class PlanInputs {
   bool all_are_there(const plan::Desired& plan) const;
   /// How the routes were made that are followed; of an engine that passed only.
   store::Batch remember_routes(const plan::Desired& plan, const ib::route::Options& options);
+  /// That the subnet manager at this port writes what is stored. Empty: that is known.
+  store::Batch remember_writer(ib::Guid port);
+  /// A subnet manager that wrote what is stored had this LID; or nobody knows who did.
+  bool has_written(ib::Lid lid) const;
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
   const std::optional<plan::RouteMemory>& routes_made() const { return routes_made_; }
   bool is_stored(const ib::route::LidAssignment& lid) const;
@@ -61,11 +65,13 @@ class PlanInputs {
   std::shared_ptr<const ib::route::ReadOptions> pending_options;  // routing files not taken yet
   bool sa_state_lost;
   std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer
+  std::set<ib::Guid> in_doubt;            // of these, whose doubts a process before has not ended
 
  private:
   // Written between plans only, and shared with the one that is being made.
   std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
+  std::set<ib::Guid> writers_;
   store::DeviceVls vls_{store::DeviceVls::Untouched};
   std::optional<plan::RouteMemory> routes_made_;  // by the master before
   std::vector<std::byte> routes_stored_;

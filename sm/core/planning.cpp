@@ -155,6 +155,10 @@ void SubnetManager::Impl::settle_plan() {
   if (desired->vl_tables && desired->vls_needed)
     remember_vls(store::DeviceVls::Told);  // before the first of them is told
   if (options.rehearse) return;
+  const ib::Guid own = seen->fabric.port(desired->sm_port).guid;
+  if (store::Batch batch = inputs.remember_writer(own); !batch.empty())
+    effects.commit.push_back(std::move(batch));
+  store_doubts();
   if (store::Batch batch = inputs.remember_routes(*desired, options.plan.choice.engine);
       !batch.empty())
     effects.commit.push_back(std::move(batch));

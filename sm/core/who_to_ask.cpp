@@ -44,7 +44,7 @@ void SubnetManager::Impl::note_who_heard() {
 }
 
 void SubnetManager::Impl::doubt_clients_of_others() {
-  if (options.shares_store || options.rehearse) return;
+  if (options.rehearse) return;
   const NodeIndex own = seen->local_port.node;
   // We may have worked by another port of ours, or had another LID.
   const auto was_ours = [&](ib::Lid lid) {
@@ -59,19 +59,32 @@ void SubnetManager::Impl::doubt_clients_of_others() {
     const auto* port = seen->known_port(a.port);
     if (port == nullptr) continue;
     const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-    const bool names_another =
-        sm_lid.is_unicast() && sm_lid != desired->sm_lid && !was_ours(sm_lid);
-    if (!names_another && !inputs.reregister_pending.contains(a.guid)) continue;
+    const bool names_another = sm_lid.is_unicast() && sm_lid != desired->sm_lid &&
+                               !was_ours(sm_lid) &&
+                               !(options.shares_store && inputs.has_written(sm_lid));
+    const auto& suspects = options.shares_store ? inputs.in_doubt : inputs.reregister_pending;
+    if (!names_another && !suspects.contains(a.guid)) continue;
     clients_doubted.insert(a.guid);
     effects.doubted.push_back(a.guid);
+    doubts_to_store.push_back(a.guid);
   }
+  if (!tells_first) store_doubts();
+}
+
+void SubnetManager::Impl::store_doubts() {
+  if (doubts_to_store.empty()) return;
+  store::Batch batch;
+  batch.clients_in_doubt = std::exchange(doubts_to_store, {});
+  effects.commit.push_back(std::move(batch));
 }
 
 void SubnetManager::Impl::note_who_repeats() {
   if (clients_doubted.empty()) return;
   for (const ib::route::LidAssignment& a : desired->lids)
-    if (applying->has_answered(a.port) && clients_doubted.erase(a.guid) != 0)
+    if (applying->has_answered(a.port) && clients_doubted.erase(a.guid) != 0) {
+      inputs.in_doubt.erase(a.guid);
       effects.asked_again.push_back(a.guid);
+    }
 }
 
 void SubnetManager::Impl::note_who_was_away(const Observed& swept) {

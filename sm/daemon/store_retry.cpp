@@ -22,6 +22,9 @@ std::optional<ib::LogEvent> StoreRetry::commit(ib::Instant now, store::Batch lid
       std::erase(*other, guid);
       to->push_back(guid);
     }
+  for (const auto& [from, to] : {std::tuple(&lids.clients_in_doubt, &unwritten_.clients_in_doubt),
+                                 std::tuple(&lids.writers, &unwritten_.writers)})
+    to->insert(to->end(), from->begin(), from->end());
   // Of two claims of one GUID the later counts, so the order is kept.
   std::move(lids.lids.begin(), lids.lids.end(), std::back_inserter(unwritten_.lids));
   return attempt(now);

@@ -19,8 +19,9 @@ class StoreRetry {
 
   explicit StoreRetry(Commit commit) : commit_(std::move(commit)) {}
 
-  /// Commits what only changes LIDs, `vls`, `routes` and whom to ask, with what could not be
-  /// written before. A line for the log when that fails, and when it is made up for.
+  /// Commits what only changes LIDs, `vls`, `routes`, writers, whom to ask and who is in doubt,
+  /// with what could not be written before. A line for the log when that fails, and when it is made
+  /// up for.
   std::optional<ib::LogEvent> commit(ib::Instant now, store::Batch lids);
   /// Once more, when it is time.
   std::optional<ib::LogEvent> on_time(ib::Instant now);

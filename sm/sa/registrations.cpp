@@ -42,6 +42,7 @@ void Registrations::count_on_from(const Registrations& before) {
   revision_ = before.revision_ + 1;
   aliases_revision_ = before.aliases_revision_ + 1;
   multicast_changed_ = aliases_changed_ = true;
+  doubts_ = before.doubts_;
 }
 
 bool Registrations::may_begin(ib::Lid who) const {

@@ -410,9 +410,7 @@ void Server::doubt(const std::vector<ib::Guid>& ports) {
 void Server::on_asked_again(Instant now, const std::vector<ib::Guid>& ports) {
   impl_->registrations.doubts().on_asked(now, ports);
 }
-bool Server::awaits_clients() const {
-  return impl_->registrations.doubts().next_deadline() != ib::kNever;
-}
+bool Server::awaits_clients() const { return impl_->registrations.doubts().awaits(); }
 
 void Server::restore(const store::Contents& contents) {
   auto fresh = std::make_unique<Impl>(impl_->shared.options, contents);

@@ -323,13 +323,8 @@ struct CountedWindowKind : KindOf<CountedWindow, CountedWindowKey> {
   }
 };
 
-/// A row that is its key.
-struct ClientToAskKind : KindOf<ib::Guid, ib::Guid> {
-  static constexpr auto kept = &Contents::clients_to_ask;
-  static constexpr auto changed = &Batch::clients_to_ask;
-  static constexpr auto removed = &Batch::clients_asked;
-  static constexpr const char* word = "clients to ask";
-  static constexpr const char* table = "client_to_ask";
+/// A row that is its key, a port GUID.
+struct PortGuidKind : KindOf<ib::Guid, ib::Guid> {
   static constexpr const char* columns = "port_guid, sum";
   static constexpr std::size_t keys = 1;
 
@@ -343,11 +338,36 @@ struct ClientToAskKind : KindOf<ib::Guid, ib::Guid> {
   static void bind(Statement&, const Value&) {}
 };
 
+struct ClientToAskKind : PortGuidKind {
+  static constexpr auto kept = &Contents::clients_to_ask;
+  static constexpr auto changed = &Batch::clients_to_ask;
+  static constexpr auto removed = &Batch::clients_asked;
+  static constexpr const char* word = "clients to ask";
+  static constexpr const char* table = "client_to_ask";
+};
+
+struct ClientInDoubtKind : PortGuidKind {
+  static constexpr auto kept = &Contents::clients_in_doubt;
+  static constexpr auto changed = &Batch::clients_in_doubt;
+  static constexpr auto removed = &Batch::clients_sure;
+  static constexpr const char* word = "clients in doubt";
+  static constexpr const char* table = "client_in_doubt";
+};
+
+/// Never removed: who wrote it once is known by that whenever it was master.
+struct WriterKind : PortGuidKind {
+  static constexpr auto kept = &Contents::writers;
+  static constexpr auto changed = &Batch::writers;
+  static constexpr auto removed = kNoRemovals;
+  static constexpr const char* word = "writers";
+  static constexpr const char* table = "writer";
+};
+
 /// All of them, in the order in which a batch is applied. What is no list (Batch::forget_lids,
 /// vls) is not among them.
-using Kinds =
-    std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
-               PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind, ClientToAskKind>;
+using Kinds = std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
+                         PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind, ClientToAskKind,
+                         ClientInDoubtKind, WriterKind>;
 
 /// Calls run(kind) for each, an object of its type.
 template <class Run>

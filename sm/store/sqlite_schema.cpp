@@ -119,6 +119,14 @@ CREATE TABLE IF NOT EXISTS counted_window (
 CREATE TABLE IF NOT EXISTS client_to_ask (
   port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
   sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+)sql",
+    R"sql(
+CREATE TABLE IF NOT EXISTS client_in_doubt (
+  port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS writer (
+  port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

@@ -9,7 +9,7 @@
 namespace sm::store {
 
 /// user_version of a file.
-inline constexpr int kSchemaVersion = 10;
+inline constexpr int kSchemaVersion = 11;
 
 /// The first answer of a pragma or query as text, empty when it gave none; `code` is SQLite's.
 std::string ask(sqlite3* db, const char* sql, int& code);

@@ -2,9 +2,10 @@
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
 // their members, registered services, subscriptions to notices, alias GUIDs, members of partitions
 // that were added at run time, P_Keys that were generated, whether SL2VL and VL arbitration of
-// devices are of our making, how routes were made, what ports counted, and who is to register
-// again. One interface, two implementations: a SQLite file in the state directory, and memory. Not
-// a cache of the fabric: what a sweep can see again is not kept here.
+// devices are of our making, how routes were made, what ports counted, who is to register again,
+// and which subnet managers wrote it. One interface, two implementations: a SQLite file in the
+// state directory, and memory. Not a cache of the fabric: what a sweep can see again is not kept
+// here.
 #pragma once
 
 #include <compare>
@@ -162,6 +163,11 @@ struct Contents {
   std::vector<CountedWindow> counted_windows;      // by key
   /// Port GUIDs, or kAllClients: whose clients are to be asked to register again, and were not.
   std::vector<ib::Guid> clients_to_ask;
+  /// Port GUIDs whose registrations are in doubt (sa::Doubts), since another subnet manager may
+  /// have answered them.
+  std::vector<ib::Guid> clients_in_doubt;
+  /// Port GUIDs of the subnet managers that wrote this as masters.
+  std::vector<ib::Guid> writers;
   DeviceVls vls{DeviceVls::Untouched};
   /// How the routes that switches hold were made (plan::RouteMemory); empty: nobody knows.
   std::vector<std::byte> routes;
@@ -188,6 +194,9 @@ struct Batch {
   std::vector<CountedWindow> counted_windows;  // added or replaced, by key
   std::vector<ib::Guid> clients_asked;         // or they need not be any more
   std::vector<ib::Guid> clients_to_ask;        // added
+  std::vector<ib::Guid> clients_sure;          // whose registrations are in doubt no more
+  std::vector<ib::Guid> clients_in_doubt;      // added
+  std::vector<ib::Guid> writers;               // added
   std::optional<DeviceVls> vls;
   std::optional<std::vector<std::byte>> routes;
   bool empty() const;

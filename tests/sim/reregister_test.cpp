@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "libdiag/wire/smp_attributes.h"
 #include "tests/sim/sm_on_model.h"
@@ -114,9 +115,17 @@ class AfterAnother : public testing::Test {
   AfterAnother() {
     run.watch([this](const ib::mad::Packet& packet) {
       const auto& mad = packet.mad;
-      if (mad.attribute_id() == ib::wire::attr::kPortInfo && mad.method() == Method::Set)
+      if (mad.attribute_id() == ib::wire::attr::kPortInfo && mad.method() == Method::Set) {
         asked += ib::wire::body<ib::wire::PortInfo>(mad).client_reregister;
+        named = {};
+      }
       return true;
+    });
+    run.listen([this](ib::mad::Packet& packet) {
+      auto& mad = packet.mad;
+      if (named.is_unicast() && mad.attribute_id() == ib::wire::attr::kPortInfo)
+        ib::wire::View<ib::wire::PortInfo>(mad.data())
+            .set<&ib::wire::PortInfo::master_sm_lid>(named);
     });
     EXPECT_TRUE(run.model().link_down(run.now(), late));
     come_up();
@@ -150,6 +159,7 @@ class AfterAnother : public testing::Test {
     return count;
   }();
   unsigned asked{0};
+  ib::Lid named{};  // by all ports, as the subnet manager's, until they are told another
 };
 
 TEST_F(AfterAnother, EveryHostIsAskedOnceWhenALidShowsIt) {
@@ -180,6 +190,43 @@ TEST_F(AfterAnother, WhoIsStoredToBeAskedIsAskedOnce) {
   kept.clients_to_ask = {sm::store::kAllClients};
   EXPECT_EQ(asked_by(kept), hosts - 1) << "one is away";
   EXPECT_TRUE(run.sm().clients_to_ask().empty());
+}
+
+/// The process before died within the minute that clients had to repeat what they had registered.
+TEST_F(AfterAnother, WhoIsStoredToBeInDoubtIsAskedAndInDoubtAgain) {
+  for (const bool shared : {false, true}) {
+    sm::core::Options options;
+    options.shares_store = shared;
+    run.boot_as(options);
+    auto kept = run.kept();
+    const auto guid = run.model().topology().port(run.at()).guid;
+    kept.clients_in_doubt = {guid};
+    EXPECT_EQ(asked_by(kept), 1U);
+    EXPECT_THAT(run.take_doubted(), testing::Each(guid));
+    EXPECT_EQ(run.kept().clients_in_doubt, std::vector{guid}) << "until clients have repeated it";
+  }
+}
+
+/// What several subnet managers share is known to all of them; but another one was here.
+TEST_F(AfterAnother, WhatIsSharedIsInDoubtWhereTheOtherOneDidNotWriteIt) {
+  sm::core::Options options;
+  options.shares_store = true;
+  run.boot_as(options);
+  auto kept = run.kept();
+  const auto own = run.model().topology().port(run.at()).guid;
+  EXPECT_EQ(asked_by(kept), 0U);
+  EXPECT_EQ(run.kept().writers, std::vector{own});
+  const auto other = std::ranges::find_if(kept.lids, [&](const auto& claim) {
+    const auto at = run.model().topology().find_port_guid(claim.port_guid);
+    return claim.port_guid != own && at && at->port != 0;
+  });
+  for (const bool wrote : {true, false}) {
+    kept.writers = {wrote ? other->port_guid : ib::Guid{1}};
+    named = other->lid;
+    EXPECT_EQ(asked_by(kept), hosts - 1) << "one is away";
+    const auto doubted = run.take_doubted();
+    EXPECT_EQ(std::set(doubted.begin(), doubted.end()).size(), wrote ? 0 : hosts - 1);
+  }
 }
 
 TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {

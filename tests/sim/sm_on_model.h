@@ -62,6 +62,9 @@ class SmOnModel : private core::Carrier {
   }
   managers::ClientChannel* managers() { return managers_.get(); }
 
+  /// Ports that were said to be in doubt since the last call.
+  std::vector<ib::Guid> take_doubted() { return std::exchange(doubted_, {}); }
+
   /// What subnet administration keeps, which the next boot finds.
   void keep(const store::Batch& batch) { store::apply(batch, kept_); }
 
@@ -181,10 +184,14 @@ class SmOnModel : private core::Carrier {
     if (!watch_ || watch_(out.packet)) model_.send(now_, at_, true, out.packet);
     return {};
   }
+  void doubt_clients(const std::vector<ib::Guid>& ports) override {
+    doubted_.insert(doubted_.end(), ports.begin(), ports.end());
+  }
   void log(const ib::LogEvent& event) override {
     if (log_sink_) log_sink_(event);
     log_.push_back(event.message);
   }
+  void recall(core::Recall) override { sm_->on_recalled(now_, kept_); }
   std::optional<core::PlanResult> plan(core::PlanJob job) override {
     if (!holds_plans_) return std::move(job).run();
     held_plan_ = std::move(job);
@@ -212,6 +219,7 @@ class SmOnModel : private core::Carrier {
   ib::LogSink log_sink_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;
+  std::vector<ib::Guid> doubted_;
   bool holds_plans_{false};
   std::optional<core::PlanJob> held_plan_;
 };

@@ -29,6 +29,7 @@ void Doubts::begin(const State& state, const std::vector<ib::Guid>& ports) {
   for (const ib::Guid port : ports) {
     doubts_[port] = {};
     ending_.erase(port);
+    over_.erase(port);
   }
   const std::set<ib::Guid> asked(ports.begin(), ports.end());
   for (const auto& [mgid, group] : state.multicast.groups())
@@ -39,7 +40,10 @@ void Doubts::begin(const State& state, const std::vector<ib::Guid>& ports) {
     if (asked.contains(service.owner)) doubts_[service.owner].services.insert(key);
   for (const store::Subscription& s : state.subscriptions.all())
     if (asked.contains(s.subscriber)) doubts_[s.subscriber].subscriptions.insert(s);
-  std::erase_if(doubts_, [](const auto& entry) { return entry.second.empty(); });
+  std::erase_if(doubts_, [this](const auto& entry) {
+    if (entry.second.empty()) over_.insert(entry.first);
+    return entry.second.empty();
+  });
 }
 
 void Doubts::on_asked(ib::Instant now, const std::vector<ib::Guid>& ports) {
@@ -71,10 +75,18 @@ void Doubts::on_granted(const World& world, const WriteRequest& request) {
   } else {
     return;
   }
-  if (doubt.empty()) doubts_.erase(at);
+  if (!doubt.empty()) return;
+  over_.insert(at->first);
+  doubts_.erase(at);
+}
+
+bool Doubts::awaits() const {
+  return std::ranges::any_of(doubts_,
+                             [](const auto& entry) { return entry.second.until != ib::kNever; });
 }
 
 ib::Instant Doubts::next_deadline() const {
+  if (!over_.empty()) return ib::Instant{0};
   ib::Instant next = ib::kNever;
   for (const auto& [port, doubt] : doubts_) next = std::min(next, doubt.until);
   return next;
@@ -124,17 +136,18 @@ Change Doubts::next(ib::Instant now, const World& world) {
   change.events = std::move(members.events);
   change.batch.members = std::move(members.batch.members);
   change.batch.groups_removed = std::move(members.batch.groups_removed);
+  change.batch.clients_sure.assign(over_.begin(), over_.end());
+  change.batch.clients_sure.insert(change.batch.clients_sure.end(), ending_.begin(), ending_.end());
+  ending_.merge(std::exchange(over_, {}));
   return change;
 }
 
 void Doubts::on_done(ib::Instant now, bool durable) {
   for (const ib::Guid port : std::exchange(ending_, {})) {
-    const auto at = doubts_.find(port);
-    if (at == doubts_.end()) continue;
     if (durable)
-      doubts_.erase(at);
+      doubts_.erase(port);
     else
-      at->second.until = now + kTryAgainAfter;
+      doubts_[port].until = now + kTryAgainAfter;
   }
 }
 

@@ -23,12 +23,18 @@ class Doubts {
   /// What `request` registers was granted.
   void on_granted(const World& world, const WriteRequest& request);
   /// Somebody else answers; when this one does again, all are in doubt who are asked then.
-  void forget() { doubts_.clear(); }
+  void forget() {
+    doubts_.clear();
+    over_.clear();
+  }
 
   bool any() const { return !doubts_.empty(); }
-  /// When the time of the next port is over; kNever: nobody has been asked.
+  /// Some port has been asked, and has time left.
+  bool awaits() const;
+  /// When next() has something; kNever: nobody has been asked.
   ib::Instant next_deadline() const;
-  /// What those whose time is over did not repeat, as it is now; say on_done() then.
+  /// What those whose time is over did not repeat, as it is now, and who is in doubt no more; say
+  /// on_done() then.
   Change next(ib::Instant now, const World& world);
   void on_done(ib::Instant now, bool durable);
 
@@ -47,6 +53,7 @@ class Doubts {
 
   std::map<ib::Guid, Doubt> doubts_;  // by port
   std::set<ib::Guid> ending_;         // of these, whose end is being made durable
+  std::set<ib::Guid> over_;           // ports of which nothing is in doubt any more
 };
 
 }  // namespace sm::sa

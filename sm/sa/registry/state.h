@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Everything that clients have registered: multicast groups, services, subscriptions, alias GUIDs.
-// Changed by store batches only, so that memory and store say the same.
+// Everything that clients have registered: multicast groups, services, subscriptions, alias GUIDs;
+// and whose is in doubt. Changed by store batches only, so that memory and store say the same.
 #pragma once
 
 #include <tuple>
 
 #include "sm/sa/registry/aliases.h"
+#include "sm/sa/registry/in_doubt.h"
 #include "sm/sa/registry/multicast.h"
 #include "sm/sa/registry/services.h"
 #include "sm/sa/registry/subscriptions.h"
@@ -32,11 +33,12 @@ struct State {
   Services services;
   Subscriptions subscriptions;
   Aliases aliases;
+  InDoubt in_doubt;
 
   /// The kinds, in the order in which a batch is applied. What is done with each of them is done by
   /// this list: store, batches and the way back, contents, expiry.
-  auto kinds() { return std::tie(multicast, services, subscriptions, aliases); }
-  auto kinds() const { return std::tie(multicast, services, subscriptions, aliases); }
+  auto kinds() { return std::tie(multicast, services, subscriptions, aliases, in_doubt); }
+  auto kinds() const { return std::tie(multicast, services, subscriptions, aliases, in_doubt); }
 };
 
 }  // namespace sm::sa

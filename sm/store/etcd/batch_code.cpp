@@ -186,7 +186,7 @@ template <class Kind>
 void take_kind(Reader& reader, Batch& batch) {
   // Rows are at least a byte each, so that no number asks for memory that nobody sent.
   for (auto left = reader.number(); reader.is_good() && left > 0; --left) {
-    if constexpr (kKeyIsValue<Kind>) {
+    if constexpr (kHasRemovals<Kind> && kKeyIsValue<Kind>) {
       (batch.*Kind::removed).push_back(Kind::take(reader.row(columns<Kind>())));
     } else if constexpr (kHasRemovals<Kind>) {
       take_key(reader.row(Kind::keys), (batch.*Kind::removed).emplace_back());

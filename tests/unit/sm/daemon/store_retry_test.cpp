@@ -45,6 +45,19 @@ TEST(StoreRetry, SaysNothingWhileAllIsWell) {
   EXPECT_EQ(disk.tried, 1U);
 }
 
+TEST(StoreRetry, WhoIsInDoubtAndWhoWroteAreMadeUpFor) {
+  Disk disk;
+  disk.full = true;
+  Batch batch;
+  batch.clients_in_doubt = {Guid{5}};
+  batch.writers = {Guid{6}};
+  EXPECT_TRUE(disk.lids.commit(Instant{0}, batch));
+  disk.full = false;
+  EXPECT_TRUE(disk.lids.on_time(Instant{0} + StoreRetry::kEvery));
+  EXPECT_EQ(disk.contents.clients_in_doubt, std::vector{Guid{5}});
+  EXPECT_EQ(disk.contents.writers, std::vector{Guid{6}});
+}
+
 TEST(StoreRetry, OfWhomToAskTheLastWordCounts) {
   Disk disk;
   disk.full = true;

@@ -132,6 +132,34 @@ TEST_F(SaDoubts, WhoHasNotTakenTheRequestHasTime) {
   EXPECT_THAT(kept(3), ElementsAre(209));
 }
 
+/// Or the next start would ask it once more.
+TEST_F(SaDoubts, WhoIsInDoubtNoMoreLeavesTheStore) {
+  store::Batch batch;
+  for (const std::size_t host : {3U, 4U, 5U})
+    batch.clients_in_doubt.push_back(bench.host(host).guid);
+  ASSERT_TRUE(bench.store->commit(batch));
+  ask_again({3, 4, 5});
+  pass(1ms);
+  const auto in_doubt = [&] { return bench.store->load()->clients_in_doubt; };
+  EXPECT_THAT(in_doubt(), SizeIs(2)) << "one had registered nothing";
+  for (const std::uint64_t group : {1U, 2U}) join(3, group);
+  for (const std::uint64_t id : {7U, 8U}) serve(3, id);
+  for (const std::uint16_t number : {std::uint16_t{64}, std::uint16_t{65}}) subscribe(3, number);
+  pass(1ms);
+  EXPECT_THAT(in_doubt(), ElementsAre(bench.host(4).guid)) << "this one has repeated all";
+  pass(61s);
+  EXPECT_THAT(in_doubt(), IsEmpty());
+  EXPECT_THAT(kept(3), SizeIs(6));
+}
+
+TEST_F(SaDoubts, WhatIsStoredIsReadAgainAndStaysInDoubt) {
+  ask_again({3});
+  bench.server.restore(*bench.store->load());
+  bench.server.publish(bench.now, bench.snapshot);
+  pass(61s);
+  EXPECT_THAT(kept(3), IsEmpty());
+}
+
 TEST_F(SaDoubts, NothingEndsWhileAnotherOneAnswers) {
   ask_again({3});
   serve(3, 7);

@@ -151,6 +151,9 @@ inline Batch random_batch(std::mt19937& random) {
            {std::byte{1}}});
   for (int i = below(3); i > 0; --i) batch.clients_asked.push_back(ib::Guid{below(6)});
   for (int i = below(4); i > 0; --i) batch.clients_to_ask.push_back(ib::Guid{below(6)});
+  for (int i = below(3); i > 0; --i) batch.clients_sure.push_back(ib::Guid{below(6)});
+  for (int i = below(4); i > 0; --i) batch.clients_in_doubt.push_back(ib::Guid{below(6)});
+  if (below(3) == 0) batch.writers.push_back(ib::Guid{below(6)});
   if (below(3) == 0) batch.vls = static_cast<DeviceVls>(below(3));
   if (below(3) == 0) batch.routes.emplace(below(3) * std::size_t{3000}, std::byte{below(9)});
   return batch;
