@@ -72,10 +72,10 @@ class Rerouter {
   /// keeping what still fits, and says so. When all is again as it was when routes were adopted, so
   /// are the routes. The most loaded link carries at most a tenth more than
   /// it would by fresh routes, which are computed where nothing simpler tells; where that takes
-  /// another order of switches, or where hosts would not reach a switch by the order that was kept,
-  /// it says so too. Switches that carry no CA traffic to a LID may be left without an entry for it
-  /// (the rule of an order has no way for every pair). An error leaves
-  /// the routes as they were. Precondition: adopt().
+  /// another order of switches, or where by the order that was kept hosts would not reach a switch,
+  /// or a switch no host, it says so too. Switches that carry no CA traffic to a LID may be left
+  /// without an entry for it (the rule of an order has no way for every pair). An error leaves the
+  /// routes as they were. Precondition: adopt().
   Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
 
   /// `routes`, made of candidates of `rule`, with the most loaded links relieved by moving single
