@@ -171,8 +171,8 @@ struct Pair {
   std::size_t longest{};
 };
 
-/// Those with hosts on both switches, and behind them those with hosts on one.
-/// `former`: the tables of before; null: there are none.
+/// Those with hosts on both switches, and behind them those with hosts on one. Where a path of the
+/// former is too long, that pair alone. `former`: the tables of before; null: there are none.
 std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker& walker,
                             const TableWalker* former) {
   std::vector<std::vector<Lid>> lids(graph.switch_count());
@@ -200,6 +200,7 @@ std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker
       std::sort(pair.paths.begin(), pair.paths.end());
       pair.paths.erase(std::unique(pair.paths.begin(), pair.paths.end()), pair.paths.end());
       for (const Path& path : pair.paths) pair.longest = std::max(pair.longest, path.size());
+      if (pair.hosts && pair.longest > kLongestPath) return {std::move(pair)};
       pairs.push_back(std::move(pair));
     }
   }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <algorithm>
+#include <functional>
+
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/shape/tree_shape.h"
 #include "libdiag/route/spread/compute_nodes.h"
+#include "libdiag/route/spread/exits.h"
 #include "libdiag/route/spread/quality.h"
 #include "libdiag/route/up_down/detours.h"
 #include "libdiag/route/ways/closed_form.h"
@@ -23,11 +27,16 @@ bool is_as_good(const Request& request, const tables::LinearTables& a,
          sampled_contention(*request.graph, b) * kEqualContention;
 }
 
-/// calm_shifts() looks at the first LID of every end port. Where further ones make up for that on
-/// links that are loaded most, tables stay as they are.
+bool links_are_alike(const Request& request) {
+  const auto costs = route_costs(request);
+  return std::ranges::adjacent_find(costs, std::not_equal_to{}) == costs.end();
+}
+
+/// calm_shifts() looks at the first LID of every end port, and at no speeds. Where further ones, or
+/// fast links, make up for that on links that are loaded most, tables stay as they are.
 void calm(const Request& request, const Targets& targets, const TreePlaces& places,
           std::span<const tables::LeastHops> hops, tables::LinearTables& lfts) {
-  if (targets.lids_of_a_port() == 1) {
+  if (targets.lids_of_a_port() == 1 && links_are_alike(request)) {
     calm_shifts(request, targets, places, hops, lfts);
     return;
   }
@@ -54,11 +63,11 @@ void mend(const Request& request, const UpDownOrder& order, const Targets& targe
   if (greatest_load(request, relieved) > near) {
     // Where leaves have very different numbers of hosts, counting what is on the links of a switch
     // does at once what moving LIDs one by one takes long to come near to.
+    // Nor do places tell which link is slow.
     auto counted = spread(request, targets, hops);
-    if (greatest_load(request, counted) <= near)
-      lfts = std::move(counted);
-    else
-      even_out(request, targets, hops, lfts);
+    const bool is_near = greatest_load(request, counted) <= near;
+    if (is_near || !links_are_alike(request)) lfts = std::move(counted);
+    if (!is_near) even_out(request, targets, hops, lfts);
     calm(request, targets, places, hops, lfts);
     if (is_as_good(request, lfts, relieved)) return;
   }

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <optional>
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/spread/exits.h"
-#include "libdiag/tables/verify.h"
+#include "libdiag/route/spread/quality.h"
 
 namespace ib::route {
 namespace {
@@ -285,26 +284,13 @@ void even_out(const Request& request, const Targets& targets,
 
 namespace {
 
-/// True when every link carries as much as every other, as even_out() takes it.
-bool links_are_alike(const Request& request) {
-  const auto& graph = *request.graph;
-  std::optional<std::pair<wire::LinkWidth, wire::LinkSpeed>> first;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    for (const auto& arc : graph.arcs(s)) {
-      const auto& port = request.fabric->port(graph.node_of(s), arc.out_port);
-      const std::pair kind(port.width, port.speed);
-      if (first.value_or(kind) != kind) return false;
-      first = kind;
-    }
-  return true;
-}
-
 /// True when switches that are equally far from hosts have as many links as each other, as in a
 /// tree or a torus with nothing missing: there spread() is as good as can be.
 bool is_whole(const fabric::CompactGraph& graph) {
   constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
   std::vector<std::uint32_t> rank(graph.switch_count(), kNoRank);
   std::vector<SwitchIndex> queue;
+  queue.reserve(rank.size());
   for (SwitchIndex s = 0; s < rank.size(); ++s)
     if (graph.attached()[s] != 0) rank[s] = 0, queue.push_back(s);
   std::vector<std::size_t> links;  // by rank
@@ -316,10 +302,6 @@ bool is_whole(const fabric::CompactGraph& graph) {
       if (rank[arc.to] == kNoRank) rank[arc.to] = rank[s] + 1, queue.push_back(arc.to);
   }
   return true;
-}
-
-std::uint64_t load_max(const Request& request, const tables::LinearTables& tables) {
-  return tables::verify(*request.fabric, *request.graph, tables).load_max;
 }
 
 }  // namespace
@@ -338,13 +320,12 @@ tables::LinearTables spread_evenly(const Request& request, const Targets& target
     return Rerouter::relieved(request, rule, std::move(routes)).lfts;
   }
   if (!request.options.ignored.empty()) return tables;
-  if (request.options.link_capacity && !links_are_alike(request)) return tables;
   EvenOutOptions options;
   options.ways_max = (lids > 1 ? 2 * lids : 1) * kWaysMax;
   auto evened = tables;
   even_out(request, targets, hops, evened, options);
   // Where spread() is as good as can be, as on whole trees, it stays.
-  return load_max(request, evened) < load_max(request, tables) ? evened : tables;
+  return greatest_load(request, evened) < greatest_load(request, tables) ? evened : tables;
 }
 
 }  // namespace ib::route

@@ -29,8 +29,8 @@ void even_out(const Request& request, const Targets& targets,
               std::span<const tables::LeastHops> hops, tables::LinearTables& tables,
               const EvenOutOptions& options = {});
 
-/// spread(), and even_out() after it where that lowers the maximum and costs little: up to a
-/// million entries, links all alike, no load ignored. With more entries the most loaded links are
+/// spread(), and even_out() after it where that lowers the maximum (more on slower links) and costs
+/// little: up to a million entries, no load ignored. With more entries the most loaded links are
 /// relieved where something is missing; `rule` is what `hops` came of.
 tables::LinearTables spread_evenly(const Request& request, const Targets& targets,
                                    std::span<const tables::LeastHops> hops,

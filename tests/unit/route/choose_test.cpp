@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
+
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/reroute/what_if.h"
 #include "libdiag/tables/sl_moves.h"
@@ -326,6 +329,43 @@ TEST(Choice, LoadsAreWeighedByTheSpeedOfLinks) {
   EXPECT_EQ(greatest_load(request, tables), 4 * alike);
   // A link of one and one of a quarter.
   EXPECT_DOUBLE_EQ(least_load(request), alike * 2 / 1.25);
+}
+
+/// Two cables from each leaf to each spine, of which the second is slower than the first.
+fabric::Fabric tree_of_unequal_cables(unsigned hosts_of_a_leaf) {
+  fabric::FatTree tree;
+  tree.radix = 2 * hosts_of_a_leaf;
+  tree.hosts_per_leaf = tree.leaves = hosts_of_a_leaf;
+  tree.spines = hosts_of_a_leaf / 2;
+  auto f = fabric::generate(tree).value();
+  const fabric::CompactGraph graph(f);
+  constexpr std::array kSlower{wire::LinkSpeed::Sdr, wire::LinkSpeed::Ddr, wire::LinkSpeed::Qdr};
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    if (graph.attached()[s] == 0) continue;
+    std::map<fabric::SwitchIndex, unsigned> cables;
+    for (const auto& arc : graph.arcs(s)) {
+      const fabric::PortRef here{graph.node_of(s), arc.out_port};
+      const auto speed = cables[arc.to]++ == 0 ? wire::LinkSpeed::Edr : kSlower[(s + arc.to) % 3];
+      for (const fabric::PortRef end : {here, f.port(here).peer}) f.port(end).speed = speed;
+    }
+  }
+  return f;
+}
+
+/// Parallel cables of unequal speed share by speed, on every link of a way.
+TEST(Choice, UnequalCablesAreLoadedByTheirSpeed) {
+  for (const unsigned hosts : {12U, 18U}) {
+    const auto f = tree_of_unequal_cables(hosts);
+    const fabric::CompactGraph graph(f);
+    const Request request{&f, &graph, {}, nullptr, 8};
+    const double floor = least_load(request);
+    for (const char* engine : {"minhop", "updn", "dnup", "ftree"}) {
+      const auto routes = find_engine(engine)->compute(request);
+      ASSERT_TRUE(routes) << engine;
+      EXPECT_LT(greatest_load(request, routes->lfts), 1.35 * floor) << engine << ' ' << hosts;
+    }
+    EXPECT_LT(greatest_load(request, choose(f, {}).routes.lfts), 1.35 * floor) << hosts;
+  }
 }
 
 TEST(Choice, TheBestHasTheLeastLoadThenContentionThenVls) {

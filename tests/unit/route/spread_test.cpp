@@ -21,12 +21,24 @@ fabric::Fabric small_tree() {
   return fabric::generate(kind).value();
 }
 
+/// From four lanes to twelve.
+void widen(fabric::Fabric& fabric, fabric::PortRef port) {
+  for (const fabric::PortRef end : {port, fabric.port(port).peer})
+    fabric.port(end).width = wire::LinkWidth::W12x;
+}
+
 struct SpreadBench {
   explicit SpreadBench(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {
     while (graph.attached()[leaf] == 0) ++leaf;
   }
   tables::LinearTables route(const Options& options) const {
     return minhop({&fabric, &graph, options, nullptr}).value().lfts;
+  }
+  tables::LinearTables spread_alone(const Options& options) const {
+    const Request request{&fabric, &graph, options, nullptr};
+    const Targets targets(request);
+    const auto rule = minhop_candidates(request).value();
+    return spread(request, targets, candidates_of(rule.of, graph, targets));
   }
   Guid guid() const { return graph.guid(leaf); }
   std::uint8_t uplink(std::size_t i) const { return graph.arcs(leaf)[i].out_port; }
@@ -115,18 +127,29 @@ TEST(SpreadOptions, ScatteringIsStableForASeedAndKeepsLoadsEven) {
   for (const auto& [port, count] : bench.shares(bench.route(options))) EXPECT_EQ(count, 7U);
 }
 
+/// At the switch it is at.
 TEST(SpreadOptions, AWideLinkGetsALargerShare) {
   auto fabric = small_tree();
   const SpreadBench plain(fabric);
-  const fabric::PortRef a{plain.graph.node_of(plain.leaf), plain.uplink(0)};
-  for (const fabric::PortRef end : {a, fabric.port(a).peer})
-    fabric.port(end).width = wire::LinkWidth::W12x;  // the others are 4x
+  widen(fabric, {plain.graph.node_of(plain.leaf), plain.uplink(0)});
   const SpreadBench bench(std::move(fabric));
-  const auto shares = bench.shares(bench.route({}));
+  const auto shares = bench.shares(bench.spread_alone({}));
   EXPECT_NEAR(shares.at(bench.uplink(0)), 14, 1);  // 3 of 6 parts of 28
   Options options;
   options.link_capacity = false;
+  EXPECT_EQ(bench.shares(bench.spread_alone(options)).at(bench.uplink(0)), 7U);
   EXPECT_EQ(bench.shares(bench.route(options)).at(bench.uplink(0)), 7U);
+}
+
+/// Evening out looks at whole ways: from the spine at the far end all links are wide as well.
+TEST(SpreadOptions, ASpineWithWideLinksGetsALargerShare) {
+  auto fabric = small_tree();
+  const SpreadBench plain(fabric);
+  const SwitchIndex spine = plain.graph.arcs(plain.leaf)[0].to;
+  for (const auto& arc : plain.graph.arcs(spine))
+    widen(fabric, {plain.graph.node_of(spine), arc.out_port});
+  const SpreadBench bench(std::move(fabric));
+  EXPECT_NEAR(bench.shares(bench.route({})).at(bench.uplink(0)), 14, 1);
 }
 
 }  // namespace
