@@ -21,7 +21,7 @@ fabric::Fabric small_tree() {
   return fabric::generate(kind).value();
 }
 
-/// From four lanes to twelve.
+/// Three times as wide.
 void widen(fabric::Fabric& fabric, fabric::PortRef port) {
   for (const fabric::PortRef end : {port, fabric.port(port).peer})
     fabric.port(end).width = wire::LinkWidth::W12x;
