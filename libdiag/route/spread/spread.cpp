@@ -582,18 +582,6 @@ class Spreader {
 
 }  // namespace
 
-std::vector<tables::LeastHops> candidates_of(const CandidatesOf& rule,
-                                             const fabric::CompactGraph& graph,
-                                             const Targets& targets) {
-  std::vector<tables::LeastHops> hops(targets.batch_count());
-  parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
-    std::vector<SwitchIndex> leaves;
-    for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
-    hops[i] = rule(graph, leaves);
-  });
-  return hops;
-}
-
 tables::LinearTables spread(const Request& request, const Targets& targets,
                             std::span<const tables::LeastHops> hops) {
   Spreader spreader(request, targets, hops);
