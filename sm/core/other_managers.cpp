@@ -100,7 +100,11 @@ std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
   manager.claims = {};
   const bool news = !manager.known || manager.info.sm_state != info.sm_state ||
                     manager.info.priority != info.priority;
-  if (!manager.known || manager.info.sm_state != info.sm_state) manager.since = now;
+  if (!manager.known || manager.info.sm_state != info.sm_state) {
+    manager.since = now;
+    // What it refused while it followed another one it takes as a master.
+    if (info.sm_state == SmState::Master) manager.refused_until = ib::Instant{0};
+  }
   if (news || manager.info.act_count != info.act_count) {
     manager.active = now;
     manager.idle_told = false;
