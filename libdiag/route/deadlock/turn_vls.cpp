@@ -374,6 +374,7 @@ struct Placement {
         former_sls(former.sls),
         vls(data_vls) {
     std::vector<const Pair*> others;
+    others.reserve(pairs.size());
     for (const Pair& pair : pairs) others.push_back(&pair);
     const auto keep = [&](Attempt::Turning turning, bool with_moved) {
       std::erase_if(others, [&](const Pair* pair) {

@@ -25,7 +25,7 @@ Manager::Manager(ib::sim::World& world, Seat& seat, Overseer& overseer,
       lids_(unwritten()) {}
 
 sm::daemon::StoreRetry Manager::unwritten() {
-  return sm::daemon::StoreRetry([this](sm::store::Batch batch) -> ib::Result<void> {
+  return sm::daemon::StoreRetry([this](const sm::store::Batch& batch) -> ib::Result<void> {
     if (write(batch)) return {};
     return ib::fail(ib::ErrorKind::Io, "the disk is full");
   });
