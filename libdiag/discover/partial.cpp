@@ -283,7 +283,7 @@ void Sweep::Impl::read_again(NodeIndex n, PortRef from, const wire::NodeInfo& in
 bool Sweep::Impl::is_same_switch(NodeIndex n, const wire::SwitchInfo& info) {
   const auto& was = options.partial->known->nodes[n].switch_info;
   const Guid guid = seen.nodes[n].info.node_guid;
-  if (!part->read_ports[n] && !info.port_state_change && was &&
+  if (was_in_order(n) && !part->read_ports[n] && !info.port_state_change && was &&
       was->linear_fdb_top == info.linear_fdb_top &&
       !(options.partial->is_unsure && options.partial->is_unsure(guid))) {
     part->look[n] = Look::Same;

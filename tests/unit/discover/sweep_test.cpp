@@ -333,4 +333,35 @@ TEST(Sweep, ASwitchThatDoesNotClearIsReadAllTheSame) {
   }
 }
 
+/// It fell silent half way, and says of later that nothing changed.
+TEST(Sweep, ASwitchWhosePortsWereNotAllReadIsReadByASweepOfAPart) {
+  const Fabric f = small_tree();
+  ib::Guid silent{};
+  for (const auto& node : f.nodes())
+    if (node.is_switch()) silent = node.guid;
+  const Observed first = run(f, [&](const ib::mad::Request& r, ib::wire::Mad&) {
+    return r.mad.attribute_id() != attr::kPortInfo || r.target_key != silent.value ||
+           (r.mad.attribute_modifier() & 0xFF) != 3;
+  });
+  ASSERT_LT(first.fabric.link_count(), f.link_count());
+  ASSERT_FALSE(first.nodes[*first.fabric.find_node(silent)].usable);
+
+  ib::discover::SweepOptions options;
+  options.partial.emplace();
+  options.partial->known = std::make_shared<Observed>(first);
+  options.partial->troubles = first.troubles;
+  options.partial->places = {{silent, false}};
+  const auto nothing_changed = [](const ib::mad::Request&, ib::wire::Mad& answer) {
+    if (answer.attribute_id() != attr::kSwitchInfo) return true;
+    auto info = ib::wire::body<ib::wire::SwitchInfo>(answer);
+    info.port_state_change = false;
+    ib::wire::set_body(answer, info);
+    return true;
+  };
+  const Observed second = run(f, nothing_changed, std::move(options));
+  EXPECT_TRUE(second.complete);
+  EXPECT_THAT(second.troubles, testing::IsEmpty());
+  EXPECT_EQ(second.fabric.link_count(), f.link_count());
+}
+
 }  // namespace
