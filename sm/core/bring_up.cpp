@@ -90,9 +90,10 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   ib::discover::SweepOptions o;
   o.cookie_base = kOwnerSweep;
   o.names = named_by = options.node_names;
-  // Who is master is not known yet: of the first sweep, and of what a cable has joined to our
-  // subnet, which may have a master that looks for the change, too.
-  o.clears_changes_of = [before = seen, plan = desired](ib::Guid node) {
+  // Who is master is not known yet: of the first sweep, of what a cable has joined to our subnet,
+  // which may have a master that looks for the change, too, and of all if it was our own cable.
+  o.clears_changes_of = [this, before = seen, plan = desired](ib::Guid node) {
+    if (was_cut_off(sweep->observed())) return false;
     const auto n = plan ? before->fabric.find_node(node) : std::nullopt;
     return n && *n < plan->node_managed.size() && plan->node_managed[*n];
   };
@@ -142,7 +143,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   if (sweeps_part) {
     scope.on_part_swept(*found, asked_anew);
   } else {
-    scope.on_whole_swept(*found, desired != nullptr);
+    scope.on_whole_swept(*found, desired != nullptr && !was_cut_off(*found));
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);

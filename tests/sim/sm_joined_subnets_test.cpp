@@ -66,5 +66,29 @@ TEST_F(Election, MastersThatACableJoinsFindEachOtherWhoeverOfThemLooksFirst) {
   }
 }
 
+/// Another one may have become master while its cable was out, and only what switches tell leads
+/// that one to what changed.
+TEST_F(Election, AMasterWhoseOwnCableWasOutClearsNothingBeforeItHasFoundTheOthers) {
+  host(0).start(with_priority(3));
+  ASSERT_TRUE(settles()) << logs();
+  world_.run_for(2s);
+  const PortRef own = host(0).at();
+  const NodeIndex leaf = world_.model().topology().port(own).peer.node;
+  ASSERT_TRUE(world_.model().link_down(world_.now(), own));
+  host(2).start(with_priority(3));
+  ASSERT_TRUE(world_.run_until([&] { return host(2).reports() > 0; }, 1s)) << logs();
+  ASSERT_EQ(masters(), 2U) << logs();
+  ASSERT_FALSE(world_.model().switch_info(leaf).port_state_change);
+  ASSERT_TRUE(world_.model().link_up(world_.now(), own));
+  const auto tells = [&] { return world_.model().switch_info(leaf).port_state_change; };
+  ASSERT_TRUE(world_.run_until(tells, 1s));
+  host(0).sm().sweep_now(world_.now(), core::Reason::Trap);
+  const auto finds_others = [&] { return !host(0).sm().mastership().others().all().empty(); };
+  ASSERT_TRUE(world_.run_until(finds_others, 50ms)) << logs();
+  EXPECT_TRUE(tells());
+  host(0).kill();
+  ASSERT_TRUE(world_.run_until([&] { return all_active(); }, 15s)) << logs();
+}
+
 }  // namespace
 }  // namespace sm::test
