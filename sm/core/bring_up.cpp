@@ -427,6 +427,7 @@ void SubnetManager::Impl::begin_apply() {
   for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
     o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
   if (state == State::Applying) {
+    decisions_again = 0;
     scope.on_apply(*seen);
     brought_up.on_apply(*seen);
   }
@@ -460,6 +461,19 @@ bool SubnetManager::Impl::plan_by_found_routes(Instant now) {
   return true;
 }
 
+/// Before anything is set by it it is decided once more who is master.
+void SubnetManager::Impl::drop_read_plan(Instant now) {
+  go(Event::PlanDropped);
+  log(LogLevel::Info, "plan",
+      "the plan is dropped before it is programmed: another subnet manager was heard, and may be "
+      "master");
+  if (!snapshot) {
+    desired.reset();
+    inputs.forget_routes();
+  }
+  if (balancing) want_sweep(now, Reason::Operator);
+}
+
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -478,6 +492,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     go(Event::ReadToRecall);
     return recall(Recall::Take);
   }
+  if (done == State::Reading && !is_stopgap && decides_again()) return drop_read_plan(now);
   const bool looked = std::exchange(looks_for_routes, false);
   if (looked && plan_by_found_routes(now)) return;
   go(Event::Applied);

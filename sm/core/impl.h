@@ -396,6 +396,7 @@ struct SubnetManager::Impl {
   /// that routes were left for is among the latter.
   bool tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals);
 
+  void drop_read_plan(Instant now);
   void end_apply(Instant now);
 
   void finish(Instant now, Report report);

@@ -96,7 +96,6 @@ void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
         "what was computed is dropped: another subnet manager was heard, and may be master");
     if (balancing) want_sweep(now, Reason::Operator);
   } else if (counts) {
-    decisions_again = 0;
     take_plan(now, std::move(planned_for), std::move(result.planned.desired));
   } else {
     go(Event::PlanDropped);

@@ -26,6 +26,7 @@ constexpr std::array kTransitions = {
     Transition{State::Planning, Event::Planned, State::Applying},
     Transition{State::Planning, Event::PlanDropped, State::Idle},
     Transition{State::Reading, Event::Applied, State::Applying},
+    Transition{State::Reading, Event::PlanDropped, State::Idle},
     Transition{State::Reading, Event::ReadToPlan, State::Planning},
     Transition{State::Applying, Event::Applied, State::Idle},
     Transition{State::Programming, Event::Applied, State::Idle},

@@ -35,7 +35,7 @@ enum class Event : std::uint8_t {
   LeftToOthers,    // who are master
   PlanToRead,
   Planned,
-  PlanDropped,  // there is none, or it is out of date
+  PlanDropped,  // there is none, or it is out of date, or another one may be master
   Applied,      // or read
   ReadToPlan,   // what was read changes the plan
   Looked,       // or left, since a full sweep is due

@@ -51,8 +51,9 @@ class Election : public testing::Test {
         this);
   }
   void count(const ib::mad::Packet& packet) {
-    if (packet.mad.method() != Method::Set) return;
     const auto attribute = packet.mad.attribute_id();
+    lft_gets_ += packet.mad.method() == Method::Get && attribute == attr::kLinearForwarding;
+    if (packet.mad.method() != Method::Set) return;
     lft_sets_ += attribute == attr::kLinearForwarding;
     mft_sets_ += attribute == attr::kMulticastForwarding;
   }
@@ -136,7 +137,7 @@ class Election : public testing::Test {
 
   ib::sim::World world_;
   std::vector<std::unique_ptr<ManagerHost>> hosts_;
-  unsigned lft_sets_{0}, mft_sets_{0};
+  unsigned lft_gets_{0}, lft_sets_{0}, mft_sets_{0};
   std::vector<std::string> said_of_sets_;  // by whom status_of_set() asked
 };
 

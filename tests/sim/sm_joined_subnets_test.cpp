@@ -90,5 +90,32 @@ TEST_F(Election, AMasterWhoseOwnCableWasOutClearsNothingBeforeItHasFoundTheOther
   ASSERT_TRUE(world_.run_until([&] { return all_active(); }, 15s)) << logs();
 }
 
+/// As one does that a cable has joined since the sweep.
+TEST_F(Election, WhoHearsAnotherMasterWhileItReadsTablesSweepsBeforeItSetsAnything) {
+  host(0).start(with_priority(3));
+  ASSERT_TRUE(settles()) << logs();
+  host(0).kill();
+  host(0).forget_log();
+  const unsigned gets = lft_gets_;
+  host(0).start(with_priority(3));
+  ASSERT_TRUE(world_.run_until([&] { return lft_gets_ > gets; }, 1s)) << logs();
+  ib::mad::Packet packet;
+  packet.address = ib::mad::smi_address(world_.model().port_info(host(0).at()).lid);
+  packet.mad = ib::wire::make_mad(ib::wire::MgmtClass::SubnLid, Method::Set, attr::kSmInfo, 1);
+  SmInfo master;
+  master.guid = host(2).guid();
+  master.sm_key = 1;
+  master.sm_state = SmState::Master;
+  ib::wire::set_body(packet.mad, master);
+  world_.model().send(world_.now(), host(2).at(), true, packet);
+  ASSERT_TRUE(settles()) << logs();
+  const auto lines = host(0).log();
+  const auto dropped = std::ranges::find_if(lines, [](const std::string& line) {
+    return line.starts_with("the plan is dropped before");
+  });
+  ASSERT_NE(dropped, lines.end()) << logs();
+  EXPECT_EQ(*std::next(dropped), "full sweep: election");
+}
+
 }  // namespace
 }  // namespace sm::test
