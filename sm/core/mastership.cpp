@@ -422,7 +422,7 @@ void Mastership::relieve() {
 // ---- polling
 
 Instant Mastership::due() const {
-  Instant due = std::min(path_wanted_ ? kNever : poll_at_, heir_until_);
+  Instant due = std::min({path_wanted_ ? kNever : poll_at_, heir_until_, handover_at_});
   for (const auto& [cookie, asked] : asked_) due = std::min(due, asked.until);
   return due;
 }
@@ -430,6 +430,7 @@ Instant Mastership::due() const {
 void Mastership::on_time(Instant now) {
   give_up_late(now);
   if (heir_until_ <= now) relieve();
+  if (handover_at_ <= now) take_late_handover(now);
   if (path_wanted_ || poll_at_ > now) return;
   if (asked_.erase(poll_cookie_) > 0) {
     cancelled_.push_back(std::exchange(poll_cookie_, 0));

@@ -180,6 +180,7 @@ class Mastership {
                           const ib::mad::Packet& request, const ib::discover::Observed& seen) const;
   bool may_order(Event control, ib::Guid sender, const ib::discover::Observed& seen) const;
   bool is_repeated_handover(ib::Instant now, Event control, ib::Guid sender);
+  void take_late_handover(ib::Instant now);
   bool grant(ib::Instant now, const ib::mad::Packet& request, const ib::discover::Observed& seen);
   bool needs_proof(const ib::mad::Packet& request) const;
   ib::wire::SmInfo shown_info(bool with_key) const;
@@ -226,6 +227,9 @@ class Mastership {
   std::uint64_t refused_{0};
   Refusals refusals_;
   std::map<ib::Guid, ib::Instant> handovers_;  // by sender, zero: not known; when one was granted
+  /// One that came soon after another one of its sender, and calls for a sweep later; of whom.
+  ib::Instant handover_at_{ib::kNever};
+  ib::Guid handover_by_{};
   std::uint32_t trap_tid_{0};
 };
 

@@ -29,6 +29,7 @@ constexpr std::size_t kAskedByMost = 16;
 /// at most.
 constexpr ib::Duration kAskBackPause = std::chrono::seconds(1);
 constexpr ib::Duration kStrangerPause = std::chrono::seconds(10);
+constexpr ib::Duration kHandoverRepeated = std::chrono::seconds(3);  // as long as it is unanswered
 
 }  // namespace
 
@@ -172,14 +173,27 @@ bool Mastership::may_order(Event control, Guid sender, const ib::discover::Obser
          others_.find(sender) != nullptr;
 }
 
-/// It makes a sweep, which the next one within a while would only make again.
+/// It makes a sweep, which the next one within a while would only make again. One that is not sent
+/// for want of an answer, as by who was master once more since, makes its own after that while.
 bool Mastership::is_repeated_handover(Instant now, Event control, Guid sender) {
   if (control != Event::Handover || state() == SmState::Standby) return false;
   // Our answer was lost; nobody waits for it to hand over.
   if (predecessor_ == sender && !followed_) return true;
   std::erase_if(handovers_, [now](const auto& h) { return now - h.second >= kStrangerPause; });
   const Guid key = others_.find(sender) != nullptr ? sender : Guid{};
-  return !handovers_.try_emplace(key, now).second;
+  const auto [granted, is_first] = handovers_.try_emplace(key, now);
+  if (!is_first && now - granted->second > kHandoverRepeated && handover_at_ == ib::kNever) {
+    handover_at_ = granted->second + kStrangerPause;
+    handover_by_ = sender;
+  }
+  return !is_first;
+}
+
+void Mastership::take_late_handover(Instant now) {
+  handover_at_ = ib::kNever;
+  if (!is_master()) return;
+  handovers_[others_.find(handover_by_) != nullptr ? handover_by_ : Guid{}] = now;
+  take(now, Event::Handover, handover_by_, "HANDOVER from " + others_.describe(handover_by_));
 }
 
 bool Mastership::grant(Instant now, const ib::mad::Packet& request,

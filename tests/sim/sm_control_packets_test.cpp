@@ -151,6 +151,24 @@ TEST_F(Election, AFloodOfHandoversMakesASweepInTenSeconds) {
   EXPECT_TRUE(host(0).is_master());
 }
 
+/// Its sender was master once more since.
+TEST_F(Election, AHandoverThatIsNoRepetitionMakesASweepOfItsOwnLater) {
+  host(0).start(with_priority(5));
+  ASSERT_TRUE(settles());
+  const auto before = host(0).sm().counters().full_sweeps;
+  const SmInfo sender{host(1).guid(), 1, 9, 15, SmState::Master};
+  for (const auto pause : {1s, 5s}) {  // the first one is repeated
+    EXPECT_EQ(status_of_set(host(0), 1, sender, 1), 0);
+    world_.run_for(pause);
+  }
+  EXPECT_EQ(host(0).sm().counters().full_sweeps, before + 1);
+  EXPECT_EQ(status_of_set(host(0), 1, sender, 1), 0);
+  world_.run_for(2s);
+  EXPECT_EQ(host(0).sm().counters().full_sweeps, before + 1);
+  world_.run_for(20s);
+  EXPECT_EQ(host(0).sm().counters().full_sweeps, before + 2);
+}
+
 TEST_F(Election, AStandbyThatTakesNoHandoverIsLeftInPeaceForAMinute) {
   host(0).start(with_priority(1));
   ASSERT_TRUE(settles());
