@@ -33,7 +33,7 @@ ALLOWED = {
     "libdiag/route/spread": ROUTE,
     "libdiag/route/up_down": ROUTE + ["libdiag/route/spread"],
     "libdiag/route/shape": ROUTE + ["libdiag/route/spread", "libdiag/route/up_down"],
-    "libdiag/route/reroute": ROUTE + ["libdiag/route/spread", "libdiag/route/up_down"],
+    "libdiag/route/reroute": ROUTE + ["libdiag/route/spread", "libdiag/route/up_down", "libdiag/route/shape"],
     "libdiag/route/ways": WAYS,
     "libdiag/route/deadlock": WAYS + ["libdiag/route/up_down", "libdiag/route/ways"],
     "libdiag/route/chain": ROUTE,

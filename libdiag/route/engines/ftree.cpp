@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/reroute/own_ways.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/shape/tree_shape.h"
@@ -115,6 +116,7 @@ Result<Routes> ftree(const Request& request) {
     else
       mend(request, order, targets, places, hops, result.lfts);
   }
+  add_own_ways(*request.graph, result.lfts);
   result.promises_deadlock_freedom = true;
   result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
   result.notes = std::move(ranks->notes);

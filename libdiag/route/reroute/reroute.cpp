@@ -114,6 +114,7 @@ Rerouter& Rerouter::operator=(Rerouter&&) noexcept = default;
 void Rerouter::adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes) {
   origin_.reset();
   state_ = begun({&fabric, nullptr, options_, nullptr, vls_}, std::move(graph), std::move(routes));
+  state_->lay_own_ways(state_->links.graph);
 }
 
 /// Where the engine uses the file of compute nodes, only routes between these count as load.
@@ -143,6 +144,27 @@ std::unique_ptr<Rerouter::State> Rerouter::begun(Request request, fabric::Compac
 }
 
 Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
+  const auto before = state_->own_ways(now);
+  state_->lift_own_ways();
+  auto result = follow(fabric, now);
+  if (!result) {
+    state_->restore_own_ways();
+    return result;
+  }
+  state_->lay_own_ways(now);
+  const auto after = state_->own_ways(now);
+  if (before.empty() && after.empty()) return result;
+  std::vector<Difference::Entry> changes;
+  for (const OwnWay& way : before) changes.push_back({way.at, way.lid, way.port, tables::kNoPort});
+  changes.insert(changes.end(), result->entries.begin(), result->entries.end());
+  for (const OwnWay& way : after) changes.push_back({way.at, way.lid, tables::kNoPort, way.port});
+  Difference all = summed_up(std::move(changes));
+  all.recomputed = std::move(result->recomputed);
+  return all;
+}
+
+/// update(), own ways apart.
+Result<Difference> Rerouter::follow(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
   Request request{&fabric, &now, options_, nullptr, vls_};
   const auto sls = tables::carried_over(state_->routes.virtual_lanes.sls, state_->links.graph, now);
@@ -220,6 +242,7 @@ std::optional<Difference> Rerouter::take_up(const fabric::Fabric& fabric,
   Request request{&fabric, &graph, options_, nullptr, vls_};
   if (found.as_made) request.previous_sls = &found.as_made->virtual_lanes.sls;
   origin_.reset();
+  state_->lift_own_ways();
   std::unique_ptr<State> kept;
   if (engine_->candidates != nullptr) {
     kept = taken_up(request, found);
@@ -228,7 +251,9 @@ std::optional<Difference> Rerouter::take_up(const fabric::Fabric& fabric,
   } else if (auto routes = kept_by_engine(request, found.lfts, state_->routes)) {
     kept = begun(request, graph, *std::move(routes));
   }
+  state_->restore_own_ways();
   if (kept == nullptr) return std::nullopt;
+  kept->lay_own_ways(graph);
   auto change = difference(found.lfts, kept->routes.lfts);
   if (change.entries.size() > entries_of(graph) / kMuch) return std::nullopt;
   state_ = std::move(kept);
@@ -250,7 +275,11 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
     routes.lfts = found.lfts;
     routes.multicast.up_order = rule.up_order;
     auto state = state_of(request, *request.graph, std::move(routes));
-    if (state->take_up(std::move(rule)) != std::size_t{0}) continue;
+    // An order that leaves a switch without a way is kept to where the fresh one does no better.
+    const auto apart = state->take_up(std::move(rule));
+    if (!apart || (*apart != 0 && unreached(state->routes.lfts, *request.graph) >
+                                      unreached(state_->routes.lfts, *request.graph)))
+      continue;
     const std::uint64_t limit = most_near(limit_of_fresh);
     if (state->load_max() <= limit ||
         (state->keeps_order_of(*state_) ? state->approach(*state_, limit) : state->lower_to(limit)))

@@ -73,9 +73,9 @@ class Rerouter {
   /// are the routes. The most loaded link carries at most a tenth more than
   /// it would by fresh routes, which are computed where nothing simpler tells; where that takes
   /// another order of switches, or where by the order that was kept hosts would not reach a switch,
-  /// or a switch no host, it says so too. Switches that carry no CA traffic to a LID may be left
-  /// without an entry for it (the rule of an order has no way for every pair). An error leaves the
-  /// routes as they were. Precondition: adopt().
+  /// or a switch no host, it says so too. Switches without hosts that the rule of an order leaves
+  /// without a way to one get one of their own if it can be proved (own_ways.h), which follows from
+  /// the other entries alone. An error leaves the routes as they were. Precondition: adopt().
   Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
 
   /// `routes`, made of candidates of `rule`, with the most loaded links relieved by moving single
@@ -101,6 +101,7 @@ class Rerouter {
   std::unique_ptr<State> better(State& kept, const Request& request) const;
   std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,
                                     const tables::LinearTables& before) const;
+  Result<Difference> follow(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
   void leave(const fabric::CompactGraph& now);
   Difference return_to_origin(const Request& request);
   std::unique_ptr<State> reaching_more(const Request& request) const;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <tuple>
+#include <utility>
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/spread/exits.h"
@@ -376,6 +377,7 @@ std::uint64_t Rerouter::State::crest(std::uint32_t a, Lid lid, std::uint64_t mor
 
 void Rerouter::State::set(SwitchIndex s, Lid lid, std::uint8_t port) {
   changed_.push_back({s, lid, routes.lfts.at(s, lid), port});
+  if (port == tables::kNoPort) may_lack_[s] = 1;
   routes.lfts.set(s, lid, port);
 }
 
@@ -569,13 +571,12 @@ void Rerouter::State::level_out(Moving moving) {
   }
 }
 
-Difference Rerouter::State::take_changes() {
+Difference summed_up(std::vector<Difference::Entry> changes) {
   Difference result;
-  // Of several changes of one entry the first knows what was before and the last what is now.
-  std::stable_sort(changed_.begin(), changed_.end(), [](const auto& a, const auto& b) {
+  std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.at, a.lid) < std::tuple(b.at, b.lid);
   });
-  for (const auto& change : changed_) {
+  for (const auto& change : changes) {
     auto& entries = result.entries;
     if (!entries.empty() && entries.back().at == change.at && entries.back().lid == change.lid)
       entries.back().after = change.after;
@@ -587,7 +588,11 @@ Difference Rerouter::State::take_changes() {
     const Difference::Block block{entry.at, static_cast<std::uint16_t>(entry.lid.value / 64)};
     if (result.blocks.empty() || result.blocks.back() != block) result.blocks.push_back(block);
   }
-  changed_.clear();
+  return result;
+}
+
+Difference Rerouter::State::take_changes() {
+  Difference result = summed_up(std::exchange(changed_, {}));
   end_step(result.entries);
   return result;
 }

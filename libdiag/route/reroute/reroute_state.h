@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libdiag/route/reroute/own_ways.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/spread/spread.h"
 #include "libdiag/route/up_down/live_ways.h"
@@ -22,6 +23,9 @@ LinkKind kind_of(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint
 /// The same switches, and end ports behind the same of their ports.
 bool same_ends(const fabric::CompactGraph& a, const fabric::CompactGraph& b);
 bool same_arc(const fabric::Arc& a, const fabric::Arc& b);
+
+/// Of several changes of one entry the first knows what was before and the last what is now.
+Difference summed_up(std::vector<Difference::Entry> changes);
 
 class Rerouter::State {
  public:
@@ -42,6 +46,16 @@ class Rerouter::State {
   const std::vector<LinkKind>& kinds() const { return kinds_; }
   /// What has changed since, or since the state began.
   Difference take_changes();
+
+  /// Own ways (own_ways.h) follow from all else, so they are no part of it: they are laid when that
+  /// is settled, and lifted before anything is asked of the tables or changed in them. `now`: the
+  /// links that are alive.
+  void lay_own_ways(const fabric::CompactGraph& now);
+  void lift_own_ways();
+  /// Lays those that were lifted last: nothing has changed.
+  void restore_own_ways();
+  /// Those that were laid last, by the switches of `now`.
+  std::vector<OwnWay> own_ways(const fabric::CompactGraph& now) const;
 
   Routes routes;
   LiveLinks links;  // all that there ever were since it was adopted
@@ -149,6 +163,7 @@ class Rerouter::State {
   struct Stock {
     std::vector<std::uint64_t> load;  // by arc
     std::vector<Fix> fixes;           // of take_over()
+    std::vector<OwnWay> left_out;     // entries where the rule has no way
     std::size_t apart{0};             // pairs of switches, one with CAs, without a way
     bool hosts_apart{false};          // and two with hosts
     // Of the targets at hand, see take_load().
@@ -167,7 +182,8 @@ class Rerouter::State {
   Stock take_batches(Function function);
   void write_own();
   void leave_out(std::size_t batch, const tables::LeastHops& hops,
-                 std::span<const std::uint32_t> parts, Stock& stock);
+                 std::span<const std::uint32_t> parts, Stock& stock) const;
+  void clear(const std::vector<OwnWay>& entries);
   bool take_load(std::size_t batch, const tables::LeastHops& hops, const tables::LeastHops* keeping,
                  Stock& stock);
   bool take_load(std::size_t batch, std::size_t first, std::size_t end,
@@ -256,6 +272,8 @@ class Rerouter::State {
   std::vector<std::uint64_t> loaded_;  // load_ as the last one left it
   std::vector<std::uint32_t> dead_;    // ascending
   bool returned_{false};
+  std::vector<OwnWay> own_ways_;
+  std::vector<std::uint8_t> may_lack_;  // by switch: ways to hosts
 };
 
 template <class Function>

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <unordered_map>
+#include <utility>
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/reroute/reroute_state.h"
@@ -23,6 +24,7 @@ void Rerouter::State::begin(CandidateRule of) {
   in_motion_.assign(leaves.size(), 0);
   candidates_.resize(targets_.batch_count());
   detours_.assign(candidates_.size(), {});
+  may_lack_.assign(links.graph.switch_count(), 0);
 }
 
 /// Calls function(batch, stock) for all batches, in parallel, and adds up what they found.
@@ -37,22 +39,27 @@ Rerouter::State::Stock Rerouter::State::take_batches(Function function) {
   stocks.each([&](const Stock& part) {
     for (std::size_t a = 0; a < load_.size(); ++a) all.load[a] += part.load[a];
     all.fixes.insert(all.fixes.end(), part.fixes.begin(), part.fixes.end());
+    all.left_out.insert(all.left_out.end(), part.left_out.begin(), part.left_out.end());
     all.apart += part.apart;
     all.hosts_apart = all.hosts_apart || part.hosts_apart;
   });
   load_ = all.load;
+  if (all.apart != 0) std::ranges::fill(may_lack_, std::uint8_t{1});
   return all;
 }
 
 bool Rerouter::State::take_stock(CandidateRule of) {
   begin(std::move(of));
   std::atomic<bool> fits{true};
-  take_batches([&](std::size_t i, Stock& stock) {
+  const auto parts = fabric::pieces_of(links.graph).of;
+  const Stock all = take_batches([&](std::size_t i, Stock& stock) {
     tables::LeastHops hops = ways_->begin(i);
     candidates_[i] = std::move(hops.arcs);
+    leave_out(i, hops, parts, stock);
     if (!take_load(i, hops, nullptr, stock)) fits = false;
   });
   if (!fits) ways_ = nullptr;
+  if (fits) clear(all.left_out);
   loaded_ = load_;
   return fits;
 }
@@ -69,6 +76,7 @@ std::optional<std::size_t> Rerouter::State::keep_candidates(CandidateRule of) {
     if (rule_.detours) rule_.detours(graph, targets_, wider);
     candidates_[i] = hops.arcs;
     leave_out(i, hops, parts, own);
+    clear(std::exchange(own.left_out, {}));
     take_load(i, hops, &wider, own);
   });
   if (stock.hosts_apart) return std::nullopt;
@@ -127,10 +135,10 @@ void Rerouter::State::write_own() {
     for (const Lid lid : nobodys) routes.lfts.set(s, lid, tables::kNoPort);
 }
 
-/// Clears the entries of switches that have no way to a target, and counts those that cables join
+/// Lists the entries of switches that have no way to a target, and counts those that cables join
 /// with it.
 void Rerouter::State::leave_out(std::size_t batch, const tables::LeastHops& hops,
-                                std::span<const std::uint32_t> parts, Stock& stock) {
+                                std::span<const std::uint32_t> parts, Stock& stock) const {
   const auto targets = targets_.batch(batch);
   for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s) {
     std::uint64_t ways = 0;
@@ -145,10 +153,16 @@ void Rerouter::State::leave_out(std::size_t batch, const tables::LeastHops& hops
         if (ends[s] != 0 || ends[to.leaf] != 0) ++stock.apart;
         if (ends[s] != 0 && ends[to.leaf] != 0) stock.hosts_apart = true;
       }
-      for_lids(static_cast<std::uint32_t>(batch * tables::kTargetsPerBatch + b),
-               [&](Lid lid) { routes.lfts.set(s, lid, tables::kNoPort); });
+      for_lids(static_cast<std::uint32_t>(batch * tables::kTargetsPerBatch + b), [&](Lid lid) {
+        if (const std::uint8_t port = routes.lfts.at(s, lid); port != tables::kNoPort)
+          stock.left_out.push_back({s, lid, port});
+      });
     }
   }
+}
+
+void Rerouter::State::clear(const std::vector<OwnWay>& entries) {
+  for (const OwnWay& entry : entries) routes.lfts.set(entry.at, entry.lid, tables::kNoPort);
 }
 
 /// Adds the routes to the LIDs of a batch to the load of the links. False: an entry is no
