@@ -171,7 +171,8 @@ void VPortUpkeep::advance(Visits::iterator at, const VPortSubnet& subnet) {
     if (visit.failed) visit.step = Step::Activate;  // what is known is told, and it is asked again
     visit.step = static_cast<Step>(static_cast<std::uint8_t>(visit.step) + 1);
     if (visit.step == Step::Done) return end(at);
-    (this->*kBegin[static_cast<std::size_t>(visit.step)])(at->first, visit, subnet);
+    const Begin begin = kBegin[static_cast<std::size_t>(visit.step)];
+    (this->*begin)(at->first, visit, subnet);
   }
 }
 

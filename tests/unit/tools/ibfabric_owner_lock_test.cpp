@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstddef>
 #include <new>
 #include <thread>
 #include <vector>
@@ -92,7 +94,8 @@ TEST_F(OwnerLockTest, AProcessThatDiedWithItIsNoticedOnce) {
 }
 
 TEST_F(OwnerLockTest, AThreadThatEndedWithItIsNoticed) {
-  std::thread([&] { new OwnerLockGuard(shared->lock); }).join();
+  alignas(OwnerLockGuard) static std::array<std::byte, sizeof(OwnerLockGuard)> never_released;
+  std::thread([&] { new (never_released.data()) OwnerLockGuard(shared->lock); }).join();
   {
     const OwnerLockGuard guard(shared->lock);
     EXPECT_TRUE(guard.follows_death());
