@@ -47,6 +47,7 @@ void VPortUpkeep::retry() {
 
 std::vector<ib::mad::Cookie> VPortUpkeep::on_sweep_begun() {
   std::vector<ib::mad::Cookie> left;
+  left.reserve(asked_.size());
   for (const auto& [cookie, asked] : asked_) left.push_back(cookie);
   // Their visits begin again when it has ended.
   for (const auto& [guid, visit] : visits_) due_.insert(guid);

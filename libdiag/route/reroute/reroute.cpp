@@ -155,6 +155,7 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   const auto after = state_->own_ways(now);
   if (before.empty() && after.empty()) return result;
   std::vector<Difference::Entry> changes;
+  changes.reserve(before.size() + result->entries.size() + after.size());
   for (const OwnWay& way : before) changes.push_back({way.at, way.lid, way.port, tables::kNoPort});
   changes.insert(changes.end(), result->entries.begin(), result->entries.end());
   for (const OwnWay& way : after) changes.push_back({way.at, way.lid, tables::kNoPort, way.port});
