@@ -244,7 +244,7 @@ class Chooser {
         };
         if (std::ranges::any_of(passed, enough)) break;
         const double more = work_of(name);
-        if (work + more > kWorkMax || is_of_no_use(name)) continue;
+        if (work + more > kWorkMax || is_of_no_use(name, work)) continue;
         work += more;
       } else {
         work += work_of(name);
@@ -352,8 +352,9 @@ class Chooser {
     });
   }
 
-  /// Engines whose routes are those of others, which are there already.
-  bool is_of_no_use(const std::string& name) const {
+  /// Engines whose routes are those of others, which are there already; after `work` also one
+  /// whose routes are hardly better.
+  bool is_of_no_use(const std::string& name, double work) const {
     const auto was = [&](std::string_view engine, bool passed) {
       return std::ranges::any_of(choice_.tried, [&](const Tried& row) {
         return row.engine == engine && row.passed == passed;
@@ -363,8 +364,9 @@ class Chooser {
     if (name == "nue")
       return was("dfsssp", true) || was("ftree", true) || was("torus-2QoS", true) ||
              was("dfp", true);
-    // What it tries, dfsssp has tried.
-    return name == "lash" && was("dfsssp", false);
+    // What it tries, dfsssp has tried; its links are loaded no less, at best on fewer VLs.
+    return name == "lash" &&
+           (was("dfsssp", false) || (work > kWorkForAHundredth && was("dfsssp", true)));
   }
 
   /// How long an engine takes, in entries that are written.
@@ -459,7 +461,7 @@ class Chooser {
       {"dfsssp", 0, 8}, {"lash", 0, 8},    {"nue", 0, 8},
   };
   static constexpr double kWorkMax = 3e8;
-  /// After so much no more is done for the last hundredths of the load.
+  /// After so much no more is done for the last hundredths of the load, nor for fewer VLs.
   static constexpr double kWorkForAHundredth = 1e7;
   /// How much more load is taken on an event where with less more pairs would get another SL, and a
   /// credit loop might close until they know.

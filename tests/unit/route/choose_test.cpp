@@ -317,6 +317,29 @@ TEST(Choice, WhatNueWouldAskIsNotAskedAgain) {
   }
 }
 
+/// lash takes as long as dfsssp and loads no link less: on a large torus it is not asked behind it.
+TEST(Choice, OnALargeTorusLashIsNotAskedBehindDfsssp) {
+  const auto lash = ::testing::Field(&Tried::engine, "lash");
+  for (const unsigned side : {4U, 8U}) {
+    fabric::Grid kind;
+    kind.sizes = {side, side, side};
+    kind.hosts = 2;
+    auto f = fabric::generate(kind, {}).value();
+    EXPECT_TRUE(take_away(f, {{}, 2, 1}));
+    const Choice choice = choose(f, {});
+    EXPECT_TRUE(choice.passed);
+    EXPECT_THAT(choice.tried, Contains(::testing::Field(&Tried::engine, "dfsssp")));
+    if (side == 4)
+      EXPECT_THAT(choice.tried, Contains(lash));
+    else
+      EXPECT_THAT(choice.tried, Not(Contains(lash)));
+    const fabric::CompactGraph graph(f);
+    const Request request{&f, &graph, {}, nullptr, 8};
+    EXPECT_LE(greatest_load(request, choice.routes.lfts),
+              greatest_load(request, choose(f, only("lash")).routes.lfts));
+  }
+}
+
 TEST(Choice, LoadsAreWeighedByTheSpeedOfLinks) {
   auto f = ring(3);
   const fabric::CompactGraph graph(f);
