@@ -38,18 +38,19 @@ std::uint64_t load_of(const Request& request, const Routes& routes) {
 }
 
 /// Whether a switch is to have an entry for what hangs on another one: a request of a host to a
-/// switch is answered.
-bool is_owed(const fabric::CompactGraph& graph, SwitchIndex from, SwitchIndex to) {
-  return graph.end_ports()[from] != 0 || graph.end_ports()[to] != 0;
+/// switch is answered. `all`: those between switches without hosts count as well.
+bool is_owed(const fabric::CompactGraph& graph, SwitchIndex from, SwitchIndex to, bool all) {
+  return all || graph.end_ports()[from] != 0 || graph.end_ports()[to] != 0;
 }
 
 /// Entries that switches lack, of LIDs that somebody has.
-std::size_t unreached(const tables::LinearTables& lfts, const fabric::CompactGraph& graph) {
+std::size_t unreached(const tables::LinearTables& lfts, const fabric::CompactGraph& graph,
+                      bool all) {
   const auto parts = fabric::pieces_of(graph).of;
   std::size_t count = 0;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (const auto& to : graph.destinations())
-      count += is_owed(graph, s, to.leaf) && parts[s] == parts[to.leaf] &&
+      count += is_owed(graph, s, to.leaf, all) && parts[s] == parts[to.leaf] &&
                        lfts.at(s, to.lid) == tables::kNoPort
                    ? 1
                    : 0;
@@ -57,7 +58,8 @@ std::size_t unreached(const tables::LinearTables& lfts, const fabric::CompactGra
 }
 
 /// Whether an update left a switch without a way to a LID to which cables lead.
-bool leaves_out_of_reach(const Difference& difference, const fabric::CompactGraph& graph) {
+bool leaves_out_of_reach(const Difference& difference, const fabric::CompactGraph& graph,
+                         bool all) {
   if (std::ranges::none_of(difference.entries,
                            [&](const auto& e) { return e.after == tables::kNoPort; }))
     return false;
@@ -66,8 +68,8 @@ bool leaves_out_of_reach(const Difference& difference, const fabric::CompactGrap
   for (const auto& to : graph.destinations()) leaf_of[to.lid.value] = to.leaf;
   return std::ranges::any_of(difference.entries, [&](const auto& e) {
     const SwitchIndex leaf = leaf_of[e.lid.value];
-    return e.after == tables::kNoPort && leaf != fabric::kNoSwitch && is_owed(graph, e.at, leaf) &&
-           parts[e.at] == parts[leaf];
+    return e.after == tables::kNoPort && leaf != fabric::kNoSwitch &&
+           is_owed(graph, e.at, leaf, all) && parts[e.at] == parts[leaf];
   });
 }
 
@@ -159,7 +161,7 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   for (const OwnWay& way : before) changes.push_back({way.at, way.lid, way.port, tables::kNoPort});
   changes.insert(changes.end(), result->entries.begin(), result->entries.end());
   for (const OwnWay& way : after) changes.push_back({way.at, way.lid, tables::kNoPort, way.port});
-  Difference all = summed_up(std::move(changes));
+  Difference all = with_blocks(net_changes(std::move(changes)));
   all.recomputed = std::move(result->recomputed);
   return all;
 }
@@ -168,10 +170,10 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
 Result<Difference> Rerouter::follow(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
   Request request{&fabric, &now, options_, nullptr, vls_};
-  const auto sls = tables::carried_over(state_->routes.virtual_lanes.sls, state_->links.graph, now);
+  const auto sls = tables::carried_over(state_->routes.virtual_lanes.sls, state_->here(), now);
   request.previous_sls = &sls;
   const auto rows =
-      tables::carried_over(state_->routes.virtual_lanes.sl_to_vl, state_->links.graph, now);
+      tables::carried_over(state_->routes.virtual_lanes.sl_to_vl, state_->here(), now);
   request.previous_sl_to_vl = &rows;
   if (origin_ != nullptr && origin_->is_made_for(request) && origin_->mixes_with(request))
     return return_to_origin(request);
@@ -179,13 +181,15 @@ Result<Difference> Rerouter::follow(const fabric::Fabric& fabric, const fabric::
     std::unique_ptr<State> fresh;
     // What was near when the links were the same is so again.
     const bool is_new = state_->has_moved() && !state_->has_returned();
+    if (is_new && state_->has_lost_switches()) state_->level_out(State::Moving::All);
     if (is_new && !is_near(state_->load_max(), state_->load_floor())) {
       state_->level_out(State::Moving::Mended);
       fresh = better(*state_, request);
     }
     result = state_->take_changes();
     const bool loaded = fresh != nullptr;
-    if (!loaded && leaves_out_of_reach(result, now)) fresh = reaching_more(request);
+    if (!loaded && leaves_out_of_reach(result, now, state_->has_lost_switches()))
+      fresh = reaching_more(request);
     if (fresh == nullptr) return result;
     leave(now);
     tables::LinearTables before = std::move(state_->routes.lfts);
@@ -199,7 +203,7 @@ Result<Difference> Rerouter::follow(const fabric::Fabric& fabric, const fabric::
   }
 
   leave(now);
-  const tables::LinearTables before = carried_over(state_->routes.lfts, state_->links.graph, now);
+  const tables::LinearTables before = carried_over(state_->routes.lfts, state_->here(), now);
   if (engine_->candidates != nullptr) {
     auto rule = engine_->candidates(request);
     if (!rule) return tl::unexpected(rule.error());
@@ -239,10 +243,14 @@ std::optional<Routes> Rerouter::kept_by_engine(Request request, const tables::Li
 
 std::optional<Difference> Rerouter::take_up(const fabric::Fabric& fabric,
                                             const FoundRoutes& found) {
-  const fabric::CompactGraph graph = state_->links.graph;
+  const fabric::CompactGraph graph = state_->here();
   Request request{&fabric, &graph, options_, nullptr, vls_};
   if (found.as_made) request.previous_sls = &found.as_made->virtual_lanes.sls;
   origin_.reset();
+  if (state_->is_short_of_switches()) {
+    state_ = begun(request, graph, state_->routes);
+    state_->lay_own_ways(graph);
+  }
   state_->lift_own_ways();
   std::unique_ptr<State> kept;
   if (engine_->candidates != nullptr) {
@@ -278,8 +286,8 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
     auto state = state_of(request, *request.graph, std::move(routes));
     // An order that leaves a switch without a way is kept to where the fresh one does no better.
     const auto apart = state->take_up(std::move(rule));
-    if (!apart || (*apart != 0 && unreached(state->routes.lfts, *request.graph) >
-                                      unreached(state_->routes.lfts, *request.graph)))
+    if (!apart || (*apart != 0 && unreached(state->routes.lfts, *request.graph, false) >
+                                      unreached(state_->routes.lfts, *request.graph, false)))
       continue;
     const std::uint64_t limit = most_near(limit_of_fresh);
     if (state->load_max() <= limit ||
@@ -408,7 +416,7 @@ void Rerouter::leave(const fabric::CompactGraph& now) {
 
 Difference Rerouter::return_to_origin(const Request& request) {
   const tables::LinearTables before =
-      carried_over(state_->routes.lfts, state_->links.graph, *request.graph);
+      carried_over(state_->routes.lfts, state_->here(), *request.graph);
   const auto origin = std::exchange(origin_, nullptr);
   state_ = begun(request, std::move(origin->graph), std::move(origin->routes));
   Difference result = difference(before, state_->routes.lfts);
@@ -439,17 +447,18 @@ std::unique_ptr<Rerouter::State> Rerouter::better(State& kept, const Request& re
   return fresh;
 }
 
-/// Routes by a fresh order, if hosts reach more switches by that than by the one that is kept; else
-/// null. What is a candidate stays.
+/// Routes by a fresh order, if hosts reach more switches by that than by the one that is kept, or,
+/// where switches are gone, switches each other; else null. What is a candidate stays.
 std::unique_ptr<Rerouter::State> Rerouter::reaching_more(const Request& request) const {
   auto rule = engine_->candidates(request);
-  if (!rule || rule->up_order == state_->rule().up_order) return nullptr;
+  if (!rule || state_->keeps(rule->up_order)) return nullptr;
   Routes routes = state_->routes;
   routes.multicast.up_order = rule->up_order;
   auto state = state_of(request, *request.graph, std::move(routes));
+  const bool all = state_->has_lost_switches();
   if (!state->take_over(*std::move(rule), state_->links) ||
-      unreached(state->routes.lfts, *request.graph) >=
-          unreached(state_->routes.lfts, *request.graph))
+      unreached(state->routes.lfts, *request.graph, all) >=
+          unreached(state_->routes.lfts, *request.graph, all))
     return nullptr;
   if (auto fresh = better(*state, request)) return fresh;
   return state;

@@ -66,8 +66,9 @@ class Rerouter {
   /// is to what is held. Precondition: adopt().
   std::optional<Difference> take_up(const fabric::Fabric& fabric, const FoundRoutes& found);
 
-  /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
-  /// switches or LIDs came, went or moved, when cables were moved, or when the engine has no
+  /// Follows the fabric to `now`. Links between the same switches are followed entry by entry, and
+  /// so are switches that go, with what hangs on them, or come back; when switches cannot be
+  /// followed so, when LIDs came, went or moved, when cables were moved, or when the engine has no
   /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
   /// keeping what still fits, and says so. When all is again as it was when routes were adopted, so
   /// are the routes. The most loaded link carries at most a tenth more than

@@ -35,9 +35,12 @@ double Rerouter::State::load_floor() const {
 
 std::uint64_t Rerouter::State::load_max_of(const State& other) const {
   std::uint64_t top = 0;
+  std::vector<SwitchIndex> ours(other.links.graph.switch_count());
+  for (SwitchIndex s = 0; s < place_.size(); ++s)
+    if (!is_gone(s)) ours[place_[s]] = s;
   for (std::uint32_t a = 0; a < other.load_.size(); ++a) {
     if (other.load_[a] == 0) continue;
-    const std::uint32_t own = arc_by_port(other.links.from[a], other.arc(a).out_port);
+    const std::uint32_t own = arc_by_port(ours[other.links.from[a]], other.arc(a).out_port);
     top = std::max(top, other.load_[a] / other.cost_[a] * cost_[own]);
   }
   return top;
@@ -88,7 +91,7 @@ bool Rerouter::State::divert(std::uint32_t a, SwitchIndex s, Lid lid, std::uint6
   if (turn_aside(s, lid, limit)) return true;
   bool moved = false;
   for (const auto& out : links.graph.arcs(s)) {
-    if (routes.lfts.row(out.to)[lid.value] != out.in_port) continue;
+    if (row(out.to)[lid.value] != out.in_port) continue;
     moved |= divert(a, out.to, lid, limit);
     if (load_[a] <= limit) break;
   }
@@ -151,10 +154,10 @@ std::vector<Lid> Rerouter::State::helped_by(const State& fresh, std::uint64_t li
     for (std::size_t lid = 1; lid < goals_.size(); ++lid) {
       const Lid of{static_cast<std::uint16_t>(lid)};
       if (without[lid] != 0 || !goals_[lid].counts || goals_[lid].leaf == s) continue;
-      const bool here = routes.lfts.at(s, of) == port, there = fresh.routes.lfts.at(s, of) == port;
+      const bool here = row(s)[lid] == port, there = fresh.row(place_[s])[lid] == port;
       const auto cost = static_cast<std::int64_t>(cost_[a]);
       if (here) gain[lid] += static_cast<std::int64_t>(sources(s, of)) * cost;
-      if (there) gain[lid] -= static_cast<std::int64_t>(fresh.sources(s, of)) * cost;
+      if (there) gain[lid] -= static_cast<std::int64_t>(fresh.sources(place_[s], of)) * cost;
     }
   }
   std::vector<Lid> lids;
@@ -168,8 +171,9 @@ std::vector<Lid> Rerouter::State::helped_by(const State& fresh, std::uint64_t li
 /// mix.
 bool Rerouter::State::fits(const State& fresh, Lid lid) const {
   for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s) {
-    const std::uint8_t port = fresh.routes.lfts.at(s, lid);
-    if (port == routes.lfts.at(s, lid)) continue;
+    if (is_gone(s)) continue;
+    const std::uint8_t port = fresh.row(place_[s])[lid.value];
+    if (port == row(s)[lid.value]) continue;
     const std::uint32_t a = arc_by_port(s, port);
     if (a == kNoArc || !is_candidate(a, goals_[lid.value].target)) return false;
   }
@@ -179,8 +183,9 @@ bool Rerouter::State::fits(const State& fresh, Lid lid) const {
 /// Changes its entries to the fresh ones. Precondition: they fit.
 void Rerouter::State::take_ways(const State& fresh, Lid lid) {
   for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s) {
-    const std::uint8_t port = fresh.routes.lfts.at(s, lid);
-    if (port == routes.lfts.at(s, lid)) continue;
+    if (is_gone(s)) continue;
+    const std::uint8_t port = fresh.row(place_[s])[lid.value];
+    if (port == row(s)[lid.value]) continue;
     const std::uint64_t moved = sources_of(s, lid);
     drop_load(s, lid, moved);
     set(s, lid, port);

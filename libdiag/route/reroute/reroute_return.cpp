@@ -57,6 +57,10 @@ bool Rerouter::Origin::mixes_with(const Request& request) const {
 
 Routes Rerouter::State::first_routes() const {
   Routes first = routes;
+  if (here_) {
+    first.lfts = carried_over(routes.lfts, *here_, links.graph);
+    first.multicast.up_order = up_order_;
+  }
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
     for (const auto& entry : step->entries) first.lfts.set(entry.at, entry.lid, entry.before);
   return first;

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/spread/exits.h"
-#include "libdiag/route/spread/quality.h"
 
 namespace ib::route {
 namespace {
@@ -18,10 +18,6 @@ using fabric::SwitchIndex;
 
 /// Ways that are looked at to their end before one is chosen.
 constexpr std::size_t kWaysTried = 4;
-/// A link that carries no more than this over the mean of its neighbours is not worth relieving.
-constexpr double kEvenEnough = 1.03;
-/// Switches that are looked at for entries to move, LID by LID: some seconds' worth.
-constexpr std::uint64_t kLooksMax = 1'000'000;
 
 Request request_of(const Request& request, const fabric::CompactGraph& graph) {
   Request own = request;
@@ -85,6 +81,11 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
   }
   for (std::uint32_t a = 0; a < arcs; ++a)
     links.reverse[a] = arc_by_port(arc(a).to, arc(a).in_port);
+  place_.resize(graph.switch_count());
+  std::iota(place_.begin(), place_.end(), SwitchIndex{0});
+  up_order_ = routes.multicast.up_order;
+  none_.assign(routes.lfts.lid_count(), tables::kNoPort);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) senders_.push_back(targets_.sources(s));
   floor_.begin(links, targets_, cost_);
   goals_.resize(graph.max_lid().value + std::size_t{1});
   for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
@@ -113,19 +114,23 @@ std::uint64_t Rerouter::State::most_routes() const {
 
 /// Finds lost and found links. False: they are not all links that were there once.
 bool Rerouter::State::compare(const fabric::CompactGraph& now) {
-  if (!same_ends(now, links.graph)) return false;
+  if (!match(now)) return false;
   links.lost.clear();
   links.found.clear();
-  for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
-    const auto arcs = now.arcs(s), all = links.graph.arcs(s);
+  const bool all_there = now.switch_count() == links.graph.switch_count();
+  for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s) {
+    const auto all = links.graph.arcs(s);
+    const auto arcs = next_[s] != fabric::kNoSwitch ? now.arcs(next_[s]) : all.first(0);
     const auto alive = std::span(links.alive).subspan(links.first(s), all.size());
-    if (std::find(alive.begin(), alive.end(), 0) == alive.end() &&
+    if (all_there && std::find(alive.begin(), alive.end(), 0) == alive.end() &&
         std::ranges::equal(arcs, all, same_arc))
       continue;
     std::size_t i = 0;  // of what is there now; both are in the order of ports
     for (std::size_t k = 0; k < all.size(); ++k) {
       const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
-      const bool is = i < arcs.size() && same_arc(arcs[i], arc(a));
+      fabric::Arc expected = arc(a);
+      expected.to = next_[expected.to];
+      const bool is = i < arcs.size() && same_arc(arcs[i], expected);
       if (is) ++i;
       if (is != (links.alive[a] != 0)) (is ? links.found : links.lost).push_back(a);
     }
@@ -140,7 +145,7 @@ bool Rerouter::State::same_kinds(const Request& request) const {
   if (!request.options.link_capacity) return true;
   const auto same = [&](std::uint32_t a) {
     const SwitchIndex s = links.from[a];
-    return kind_of(*request.fabric, request.graph->node_of(s), arc(a).out_port) == kinds_[a];
+    return kind_of(*request.fabric, request.graph->node_of(next_[s]), arc(a).out_port) == kinds_[a];
   };
   if (!links.lost.empty() || !links.found.empty()) return std::ranges::all_of(links.found, same);
   for (std::uint32_t a = 0; a < kinds_.size(); ++a)
@@ -157,7 +162,7 @@ bool Rerouter::State::choose_again(const fabric::CompactGraph& now, std::vector<
   parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
     batches[i].followed = ways_->follow(i, links, candidates_[i], batches[i].changes);
   });
-  std::vector<std::uint32_t> again, reviewed;
+  std::vector<std::uint32_t> again, reviewed;  // for these the rule is asked, by our indexes
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto first = static_cast<std::uint32_t>(i * tables::kTargetsPerBatch);
     const auto [whole, redrawn] = batches[i].followed;
@@ -172,6 +177,8 @@ bool Rerouter::State::choose_again(const fabric::CompactGraph& now, std::vector<
     for (std::uint64_t bits = whole; bits != 0; bits &= bits - 1)
       again.push_back(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
   }
+  if (now.switch_count() != links.graph.switch_count() && !(again.empty() && reviewed.empty()))
+    return false;
   for (std::size_t at = 0; at < reviewed.size(); at += tables::kTargetsPerBatch) {
     const auto these =
         std::span(reviewed).subspan(at, std::min(tables::kTargetsPerBatch, reviewed.size() - at));
@@ -281,9 +288,9 @@ void Rerouter::State::check(SwitchIndex s, std::uint32_t target, bool way, std::
   const auto arcs = links.graph.arcs(s);
   for (std::size_t i = 0; i < arcs.size(); ++i)
     fits[arcs[i].out_port] = is_candidate(links.first(s) + static_cast<std::uint32_t>(i), target);
-  const auto row = routes.lfts.row(s);
+  const auto entries = row(s);
   for_lids(target, [&](Lid lid) {
-    if (!fits[row[lid.value]]) fixes.push_back({lid, level, s});
+    if (!fits[entries[lid.value]]) fixes.push_back({lid, level, s});
   });
 }
 
@@ -319,28 +326,23 @@ bool Rerouter::State::follow(const Request& request) {
   for (const std::uint32_t a : links.found) links.alive[a] = 1;
   follow_dead();
   std::vector<Fix> fixes;
-  const bool joins = floor_.follow(now, links, cost_);
+  const bool joins = floor_.follow(links, cost_);
   if (has_moved() && (!choose_again(now, fixes) || (joins && leaves_hosts_apart()))) {
     astray_ = true;  // candidates are neither the old ones nor the new
     ways_ = nullptr;
     return false;
   }
-  if (go_back()) return true;
-  mend_all(fixes);
-  if (!links.found.empty()) go_home();
-  for (const std::uint32_t a : links.found)
-    if (load_[a] == 0) use(a);
+  if (!came_.empty()) admit(now);
+  if (!go_back()) {
+    withdraw(fixes);
+    mend_all(fixes);
+    if (!links.found.empty()) go_home();
+    for (const std::uint32_t a : links.found)
+      if (load_[a] == 0) use(a);
+  }
+  if (!came_.empty()) note_lacks_of_what_came();
+  if (!went_.empty()) dismiss(now);
   return true;
-}
-
-void Rerouter::State::relieve_all() {
-  for (std::uint32_t a = 0; a < load_.size(); ++a)
-    if (load_[a] == 0) use(a);
-  // With few entries evening out does better, and is tried where this is not near.
-  constexpr std::size_t kEntriesMax = 1'000'000;
-  const bool many = targets_.columns().size() * links.graph.switch_count() > kEntriesMax;
-  level_out(many ? Moving::Fresh : Moving::All);
-  changed_.clear();
 }
 
 // ---- moves ----
@@ -350,11 +352,11 @@ void Rerouter::State::relieve_all() {
 std::uint64_t Rerouter::State::sources(SwitchIndex s, Lid lid) const {
   const std::uint32_t target = goals_[lid.value].target;
   const auto arcs = links.graph.arcs(s);
-  std::uint64_t sum = targets_.sources(s);
+  std::uint64_t sum = senders_[s];
   for (std::size_t i = 0; i < arcs.size(); ++i) {
     const std::uint32_t in = links.reverse[links.first(s) + i];
     if ((is_candidate(in, target) || in_motion_[target] != 0) &&
-        routes.lfts.row(arcs[i].to)[lid.value] == arcs[i].in_port)
+        row(arcs[i].to)[lid.value] == arcs[i].in_port)
       sum += sources(arcs[i].to, lid);
   }
   return sum;
@@ -376,9 +378,10 @@ std::uint64_t Rerouter::State::crest(std::uint32_t a, Lid lid, std::uint64_t mor
 }
 
 void Rerouter::State::set(SwitchIndex s, Lid lid, std::uint8_t port) {
-  changed_.push_back({s, lid, routes.lfts.at(s, lid), port});
-  if (port == tables::kNoPort) may_lack_[s] = 1;
-  routes.lfts.set(s, lid, port);
+  if (is_gone(s)) return;
+  if (port == tables::kNoPort) note_lack(s, lid);
+  changed_.push_back({s, lid, row(s)[lid.value], port});
+  routes.lfts.set(place_[s], lid, port);
 }
 
 /// How many of the other LIDs of the same end port go the same way at s: to that switch, or else
@@ -479,111 +482,24 @@ void Rerouter::State::use(std::uint32_t found) {
   }
 }
 
-/// Takes load off an arc by sending LIDs round it, at its own switch or farther up their ways,
-/// where no link gets as loaded as this one is. False: nothing could be moved.
-bool Rerouter::State::relieve(std::uint32_t a) {
-  const SwitchIndex s = links.from[a];
-  const std::uint8_t port = arc(a).out_port;
-  bool moved = false;
-  for (std::size_t lid = 1; lid < goals_.size() && !(moved && even_with_peers(a)); ++lid) {
-    const Lid of{static_cast<std::uint16_t>(lid)};
-    if (goals_[lid].counts && goals_[lid].leaf != s && routes.lfts.at(s, of) == port)
-      moved |= shift(a, s, of);
-  }
-  return moved;
-}
-
-/// Whether relief may move an entry at all.
-bool Rerouter::State::may_shift(SwitchIndex s, Lid lid) const {
-  if (moving_ != Moving::Mended) return true;
-  bool is_mended = false;
-  along(s, lid, goals_[lid.value].leaf, [&](std::uint32_t a) {
-    is_mended = is_mended || std::ranges::binary_search(mended_, std::pair(lid, links.from[a]));
-  });
-  return is_mended;
-}
-
-bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
-  if (++looks_ > kLooksMax) return false;
-  const std::uint32_t target = goals_[lid.value].target;
-  const std::uint32_t now = arc_of(s, lid);
-  bool any = false;
-  for (std::size_t i = 0; i < links.graph.arcs(s).size() && !any; ++i) {
-    const auto other = static_cast<std::uint32_t>(links.graph.arc_index(s, i));
-    any = other != now && is_candidate(other, target) && load_[other] < load_[a];
-  }
-  if (any && may_shift(s, lid))
-    if (const std::uint64_t more = sources(s, lid); more != 0) {
-      const std::uint64_t limit = load_[a];
-      drop_load(s, lid, more);
-      const std::uint32_t way = best(s, lid, more);
-      const bool better = way != now && crest(way, lid, more) < limit;
-      if (better) set(s, lid, arc(way).out_port);
-      add_load(s, lid, more);
-      if (better && load_[a] < limit) return true;
-    }
-  bool moved = false;
-  for (const auto& out : links.graph.arcs(s))
-    if (routes.lfts.row(out.to)[lid.value] == out.in_port) {
-      moved |= shift(a, out.to, lid);
-      if (moved && even_with_peers(a)) break;
-    }
-  return moved;
-}
-
-/// Whether an arc carries hardly more than the mean of those beside it, out of its switch or into
-/// the one it leads to.
-bool Rerouter::State::even_with_peers(std::uint32_t a) const {
-  const auto mean = [&](SwitchIndex s, bool in) {
-    std::uint64_t sum = 0, count = 0;
-    for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
-      const auto out = static_cast<std::uint32_t>(links.graph.arc_index(s, i));
-      if (links.alive[out] == 0) continue;
-      sum += load_[in ? links.reverse[out] : out];
-      ++count;
-    }
-    return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
-  };
-  const auto load = static_cast<double>(load_[a]);
-  const double enough = moving_ == Moving::Fresh ? kNearLeast : kEvenEnough;
-  return load <= enough * mean(links.from[a], false) || load <= enough * mean(arc(a).to, true);
-}
-
-void Rerouter::State::level_out(Moving moving) {
-  moving_ = moving;
-  mended_.clear();
-  if (moving == Moving::Mended)
-    for (const auto& entry : changed_) mended_.emplace_back(entry.lid, entry.at);
-  std::ranges::sort(mended_);
-  std::vector<std::uint32_t> crowded;
-  looks_ = 0;
-  for (unsigned rounds = 0; rounds < 64 && looks_ < kLooksMax; ++rounds) {
-    const std::uint64_t top = load_max(), much = top - top / 64;
-    crowded.clear();
-    for (std::uint32_t a = 0; top != 0 && a < load_.size(); ++a)
-      if (load_[a] >= much && !even_with_peers(a)) crowded.push_back(a);
-    std::stable_sort(crowded.begin(), crowded.end(),
-                     [&](std::uint32_t x, std::uint32_t y) { return load_[x] > load_[y]; });
-    bool moved = false;
-    for (const std::uint32_t a : crowded)
-      if (load_[a] >= much && !even_with_peers(a)) moved |= relieve(a);
-    if (!moved) return;
-  }
-}
-
-Difference summed_up(std::vector<Difference::Entry> changes) {
-  Difference result;
+std::vector<Difference::Entry> net_changes(std::vector<Difference::Entry> changes) {
   std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.at, a.lid) < std::tuple(b.at, b.lid);
   });
+  std::vector<Difference::Entry> entries;
   for (const auto& change : changes) {
-    auto& entries = result.entries;
     if (!entries.empty() && entries.back().at == change.at && entries.back().lid == change.lid)
       entries.back().after = change.after;
     else
       entries.push_back(change);
   }
-  std::erase_if(result.entries, [](const auto& entry) { return entry.before == entry.after; });
+  std::erase_if(entries, [](const auto& entry) { return entry.before == entry.after; });
+  return entries;
+}
+
+Difference with_blocks(std::vector<Difference::Entry> entries) {
+  Difference result;
+  result.entries = std::move(entries);
   for (const auto& entry : result.entries) {
     const Difference::Block block{entry.at, static_cast<std::uint16_t>(entry.lid.value / 64)};
     if (result.blocks.empty() || result.blocks.back() != block) result.blocks.push_back(block);
@@ -592,9 +508,11 @@ Difference summed_up(std::vector<Difference::Entry> changes) {
 }
 
 Difference Rerouter::State::take_changes() {
-  Difference result = summed_up(std::exchange(changed_, {}));
-  end_step(result.entries);
-  return result;
+  auto entries = net_changes(std::exchange(changed_, {}));
+  end_step(entries);
+  std::erase_if(entries, [this](const auto& entry) { return is_gone(entry.at); });
+  for (auto& entry : entries) entry.at = place_[entry.at];
+  return with_blocks(std::move(entries));
 }
 
 }  // namespace ib::route

@@ -24,8 +24,11 @@ LinkKind kind_of(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint
 bool same_ends(const fabric::CompactGraph& a, const fabric::CompactGraph& b);
 bool same_arc(const fabric::Arc& a, const fabric::Arc& b);
 
-/// Of several changes of one entry the first knows what was before and the last what is now.
-Difference summed_up(std::vector<Difference::Entry> changes);
+/// By switch, then LID. Of several changes of one entry the first knows what was before and the
+/// last what is now.
+std::vector<Difference::Entry> net_changes(std::vector<Difference::Entry> changes);
+/// A difference of these entries, which are in its order.
+Difference with_blocks(std::vector<Difference::Entry> entries);
 
 class Rerouter::State {
  public:
@@ -38,7 +41,12 @@ class Rerouter::State {
   /// changed then.
   bool follow(const Request& request);
   /// Whether it found any that were lost, or came.
-  bool has_moved() const { return !links.lost.empty() || !links.found.empty(); }
+  bool has_moved() const {
+    return !links.lost.empty() || !links.found.empty() || !went_.empty() || !came_.empty();
+  }
+  bool has_lost_switches() const { return !went_.empty(); }
+  /// Whether switches are gone that were there once.
+  bool is_short_of_switches() const { return here_.has_value(); }
   /// Whether it has gone back to the tables it had when the links were the same.
   bool has_returned() const { return returned_; }
   /// The routes that it began with.
@@ -57,8 +65,8 @@ class Rerouter::State {
   /// Those that were laid last, by the switches of `now`.
   std::vector<OwnWay> own_ways(const fabric::CompactGraph& now) const;
 
-  Routes routes;
-  LiveLinks links;  // all that there ever were since it was adopted
+  Routes routes;    // of the switches that are there, see here()
+  LiveLinks links;  // all that there ever were since it was adopted; of gone switches all are down
   std::uint64_t load_max() const;
   std::uint64_t most_routes() const;
   /// No routes that the engine could make have a lower maximum.
@@ -97,7 +105,12 @@ class Rerouter::State {
   /// Whether links can be followed; not without a rule.
   bool follows() const { return ways_ != nullptr; }
   const CandidateRule& rule() const { return rule_; }
-  bool keeps_order_of(const State& other) const { return rule_.up_order == other.rule_.up_order; }
+  /// Whether an order of the switches that are there is the one that is kept.
+  bool keeps(const std::vector<std::uint32_t>& up_order) const;
+  bool keeps_order_of(const State& other) const { return keeps(other.rule_.up_order); }
+  /// Whose indexes `routes` have: the graph that was followed last, less than that of `links` while
+  /// switches are gone.
+  const fabric::CompactGraph& here() const { return here_ ? *here_ : links.graph; }
 
  private:
   static constexpr std::uint32_t kNoArc = 0xFFFFFFFF;
@@ -127,8 +140,12 @@ class Rerouter::State {
   std::uint32_t arc_by_port(fabric::SwitchIndex s, std::uint8_t port) const {
     return port < ports_ ? arc_by_port_[s * ports_ + port] : kNoArc;
   }
+  bool is_gone(fabric::SwitchIndex s) const { return place_[s] == fabric::kNoSwitch; }
+  std::span<const std::uint8_t> row(fabric::SwitchIndex s) const {
+    return is_gone(s) ? std::span(none_) : routes.lfts.row(place_[s]);
+  }
   std::uint32_t arc_of(fabric::SwitchIndex s, Lid lid) const {
-    return arc_by_port(s, routes.lfts.row(s)[lid.value]);
+    return arc_by_port(s, row(s)[lid.value]);
   }
   const fabric::Arc& arc(std::uint32_t index) const { return links.arc(index); }
   bool is_candidate(std::uint32_t arc, std::uint32_t target) const {
@@ -154,6 +171,14 @@ class Rerouter::State {
     };
     std::vector<DetourWord> detours;  // all there were before it
   };
+
+  // Switches that go and come back, see reroute_switches.cpp.
+  bool match(const fabric::CompactGraph& now);
+  bool same_rest(const fabric::CompactGraph& now) const;
+  void move_rows(const fabric::CompactGraph& now);
+  void admit(const fabric::CompactGraph& now);
+  void withdraw(std::vector<Fix>& fixes);
+  void dismiss(const fabric::CompactGraph& now);
 
   bool compare(const fabric::CompactGraph& now);
   bool same_kinds(const Request& request) const;
@@ -214,6 +239,8 @@ class Rerouter::State {
   void drop_load(fabric::SwitchIndex s, Lid lid, std::uint64_t sources);
   std::uint64_t crest(std::uint32_t arc, Lid lid, std::uint64_t sources) const;
   void set(fabric::SwitchIndex s, Lid lid, std::uint8_t port);
+  void note_lack(fabric::SwitchIndex s, Lid lid);
+  void note_lacks_of_what_came();
   int overlap(fabric::SwitchIndex s, Lid lid, fabric::SwitchIndex to) const;
   std::uint32_t best(fabric::SwitchIndex s, Lid lid, std::uint64_t sources) const;
   void check(fabric::SwitchIndex s, std::uint32_t target, bool way, std::uint32_t level,
@@ -272,8 +299,15 @@ class Rerouter::State {
   std::vector<std::uint64_t> loaded_;  // load_ as the last one left it
   std::vector<std::uint32_t> dead_;    // ascending
   bool returned_{false};
-  std::vector<OwnWay> own_ways_;
-  std::vector<std::uint8_t> may_lack_;  // by switch: ways to hosts
+  std::vector<fabric::SwitchIndex> place_;        // in here(); kNoSwitch: it is gone
+  std::vector<fabric::SwitchIndex> next_;         // likewise, in the graph that is being followed
+  std::vector<fabric::SwitchIndex> went_, came_;  // in this update
+  std::optional<fabric::CompactGraph> here_;      // while switches are gone
+  std::vector<std::uint32_t> senders_;            // Targets::sources of those that are there
+  std::vector<std::uint32_t> up_order_;           // of all, as routes.multicast had it
+  std::vector<std::uint8_t> none_;                // the row of a switch that is gone
+  std::vector<OwnWay> own_ways_;                  // by the switches of here()
+  std::vector<std::uint8_t> may_lack_;            // by switch: ways to hosts
 };
 
 template <class Function>

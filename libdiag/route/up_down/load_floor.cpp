@@ -7,6 +7,33 @@ namespace ib::route {
 
 using fabric::SwitchIndex;
 
+namespace {
+
+/// Of the links that are there.
+fabric::Pieces pieces_of(const LiveLinks& links) {
+  fabric::Pieces pieces;
+  pieces.of.assign(links.graph.switch_count(), fabric::kNoSwitch);
+  std::vector<SwitchIndex> queue;
+  for (SwitchIndex s = 0; s < pieces.of.size(); ++s) {
+    if (pieces.of[s] != fabric::kNoSwitch) continue;
+    queue.assign(1, s);
+    pieces.of[s] = pieces.count;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const auto arcs = links.graph.arcs(queue[i]);
+      for (std::size_t k = 0; k < arcs.size(); ++k) {
+        std::uint32_t& piece = pieces.of[arcs[k].to];
+        if (piece != fabric::kNoSwitch || links.alive[links.first(queue[i]) + k] == 0) continue;
+        piece = pieces.count;
+        queue.push_back(arcs[k].to);
+      }
+    }
+    ++pieces.count;
+  }
+  return pieces;
+}
+
+}  // namespace
+
 void LoadFloor::begin(const LiveLinks& links, const Targets& targets,
                       std::span<const std::uint32_t> costs) {
   pieces_ = fabric::pieces_of(links.graph);
@@ -42,8 +69,7 @@ void LoadFloor::measure(const LiveLinks& links, std::span<const std::uint32_t> c
   }
 }
 
-bool LoadFloor::follow(const fabric::CompactGraph& now, const LiveLinks& links,
-                       std::span<const std::uint32_t> costs) {
+bool LoadFloor::follow(const LiveLinks& links, std::span<const std::uint32_t> costs) {
   bool other = false, joins = false;
   for (const std::uint32_t a : links.found) {
     measure(links, costs, links.from[a]);
@@ -54,7 +80,7 @@ bool LoadFloor::follow(const fabric::CompactGraph& now, const LiveLinks& links,
     other = other || !still_joined(links, links.from[a], links.arc(a).to);
   }
   if (joins || other) {
-    pieces_ = fabric::pieces_of(now);
+    pieces_ = pieces_of(links);
     count();
   }
   return joins;

@@ -16,10 +16,8 @@ class LoadFloor {
  public:
   /// `costs` of a route, by arc.
   void begin(const LiveLinks& links, const Targets& targets, std::span<const std::uint32_t> costs);
-  /// Follows links.lost and links.found; `now` has the links there are. True: switches that no
-  /// cable joined are joined.
-  bool follow(const fabric::CompactGraph& now, const LiveLinks& links,
-              std::span<const std::uint32_t> costs);
+  /// Follows links.lost and links.found. True: switches that no cable joined are joined.
+  bool follow(const LiveLinks& links, std::span<const std::uint32_t> costs);
 
   double load() const;
   /// Whether cables join them.

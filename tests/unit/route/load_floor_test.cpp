@@ -49,7 +49,7 @@ class FollowedFloor {
       links_.alive[arc] = is ? 0 : 1;
       (is ? links_.lost : links_.found).push_back(arc);
     }
-    return floor.follow(fabric::CompactGraph(fabric_), links_, costs_);
+    return floor.follow(links_, costs_);
   }
   std::uint32_t arcs() const { return static_cast<std::uint32_t>(costs_.size()); }
   const fabric::Fabric& fabric() const { return fabric_; }

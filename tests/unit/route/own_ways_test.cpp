@@ -141,6 +141,67 @@ TEST(OwnWays, ASwitchWithoutHostsReachesEveryHost) {
     }
 }
 
+/// Each switch goes and comes back, and then all is as it was. Returns after how many losses that
+/// were followed there were own ways.
+std::size_t follow_switches(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                            Rerouter& rerouter) {
+  const tables::LinearTables first = rerouter.routes().lfts;
+  std::size_t followed = 0;
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    SCOPED_TRACE(testing::Message() << "without switch " << s);
+    const auto less = without_switches(fabric, {graph.guid(s)});
+    const fabric::CompactGraph now(less);
+    const auto lost = rerouter.update(less, now);
+    if (!lost) {  // the engine does not fit what is left
+      EXPECT_EQ(rerouter.routes().lfts, first);
+      continue;
+    }
+    expect_leads_to(carried_over(first, graph, now), *lost, rerouter.routes().lfts);
+    expect_all_reached(less, now, rerouter.routes());
+    if (lost->recomputed.empty() && own_ways_in(rerouter.routes(), now) != 0) ++followed;
+
+    const auto with_switch_out = rerouter.routes().lfts;
+    const auto back = rerouter.update(fabric, graph);
+    if (!back) {  // nor does it fit all that there is, and what is there now was not followed to
+      EXPECT_EQ(rerouter.routes().lfts, with_switch_out);
+      EXPECT_FALSE(lost->recomputed.empty());
+      break;
+    }
+    expect_leads_to(carried_over(with_switch_out, now, graph), *back, rerouter.routes().lfts);
+    EXPECT_EQ(rerouter.routes().lfts, first);
+  }
+  return followed;
+}
+
+/// Own ways that a switch leaves the others without it, and those that switches have where a cable
+/// is out: who comes back has his again, and others have theirs to him.
+TEST(OwnWays, FollowSwitchesThatGoAndComeBack) {
+  const std::pair<const char*, fabric::Fabric> fabrics[] = {
+      {"three groups", made_kind(fabric::DragonflyPlus{3, 1, 2, 1, 2}, 15)},
+      {"four groups", made_kind(fabric::DragonflyPlus{4, 3, 3, 1, 2}, 15)}};
+  for (const auto& [name, whole] : fabrics) {
+    SCOPED_TRACE(name);
+    const fabric::CompactGraph graph(whole);
+    Rerouter rerouter = started("ftree", whole);
+    EXPECT_NE(follow_switches(whole, graph, rerouter), 0U);
+  }
+  const fabric::Fabric& whole = fabrics[0].second;
+  const fabric::CompactGraph graph(whole);
+  std::size_t followed = 0;
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& arc : graph.arcs(s)) {
+      if (arc.to < s) continue;
+      SCOPED_TRACE(testing::Message() << "without " << s << "-" << arc.to);
+      fabric::Fabric damaged = whole;
+      damaged.disconnect({graph.node_of(s), arc.out_port});
+      const fabric::CompactGraph now(damaged);
+      Rerouter rerouter = started("ftree", whole);
+      if (!rerouter.update(damaged, now) || own_ways_in(rerouter.routes(), now) == 0) continue;
+      followed += follow_switches(damaged, now, rerouter);
+    }
+  EXPECT_NE(followed, 0U);
+}
+
 /// Hosts of three switches on a ring of four send on clockwise, through the fourth as well. Their
 /// packets wait for each other all the way but for one turn, which the own way of the fourth switch
 /// in that direction would make.

@@ -13,6 +13,7 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/choose/plan.h"
 #include "libdiag/route/reroute/reroute.h"
+#include "libdiag/route/reroute/what_if.h"
 #include "libdiag/tables/verify.h"
 
 namespace ib::route {
@@ -41,6 +42,13 @@ fabric::Fabric made_kind(const Of& kind, double missing_percent = 0) {
   fabric::GenerateCommon common;
   common.missing_links_percent = missing_percent;
   return fabric::generate(kind, common).value();
+}
+
+inline fabric::Fabric without_switches(fabric::Fabric fabric, const std::vector<Guid>& switches) {
+  WhatIf what_if;
+  for (const Guid guid : switches) what_if.without.push_back(to_string(guid));
+  EXPECT_TRUE(take_away(fabric, what_if).has_value());
+  return fabric;
 }
 
 struct TakenCable {
