@@ -2,26 +2,19 @@
 #include "libdiag/tables/verify_changes.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "libdiag/tables/growing_order.h"
+#include "libdiag/tables/verify_known.h"
 #include "libdiag/tables/verify_multicast.h"
-#include "libdiag/tables/verify_proof.h"
 #include "libdiag/tables/verify_traffic.h"
 
 namespace ib::tables {
 
 using namespace check;
 
-struct Verifier::Kept {
-  Proof proof;
-  VirtualLanes virtual_lanes;
-  std::vector<SwitchIndex> to;
-  std::vector<fabric::Destination> destinations;
-  std::vector<Guid> guids;
-  fabric::Pieces pieces;
-  SwitchIndex sm_leaf{};
-  std::uint64_t switch_sources_unreachable{};
-};
+struct Verifier::Kept : Known {};
 
 namespace {
 
@@ -31,18 +24,16 @@ constexpr std::size_t kStepsMax = 200000;
 constexpr std::size_t kOptionalStepsMax = 20000;
 /// So many LIDs that are new or hang elsewhere are walked like changes; more ask for everything.
 constexpr std::size_t kMovedMax = 256;
+/// The same for switches of which every entry is.
+constexpr std::size_t kSendersMax = 16;
 
-std::vector<Guid> guids_of(const fabric::CompactGraph& graph) {
-  std::vector<Guid> guids;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) guids.push_back(graph.guid(s));
-  return guids;
-}
-
-/// Whether switches hang together that did not: then there are pairs that nobody has looked at.
+/// Whether switches hang together that did not: then there are pairs that nobody has looked at. A
+/// new switch alone joins nothing: all it sends and gets is looked at.
 bool joins_pieces(const fabric::Pieces& old, const fabric::Pieces& now) {
   if (old.count == 1) return false;
   std::vector<std::uint32_t> was(now.count, fabric::kNoSwitch);
   for (SwitchIndex s = 0; s < now.of.size(); ++s) {
+    if (old.of[s] == fabric::kNoSwitch) continue;
     std::uint32_t& piece = was[now.of[s]];
     if (piece == fabric::kNoSwitch) piece = old.of[s];
     if (piece != old.of[s]) return true;
@@ -147,28 +138,33 @@ class ChangeWalker {
   std::vector<Turn> must_, should_;
 };
 
-/// Entries of which the ground has changed: by a link that is gone or leads elsewhere, of a LID
-/// that is new or hangs elsewhere. False when that is too much.
+/// Entries of which the ground has changed: by a link that is gone, new or leads elsewhere, of a
+/// LID that is new or hangs elsewhere, of a switch that CAs did not send from. False when that is
+/// too much.
 bool add_changes_of_ground(const SwitchGraph& switch_graph, const LinearTables& tables,
-                           const std::vector<SwitchIndex>& old_to,
-                           const std::vector<fabric::Destination>& old_destinations,
-                           std::vector<EntryChange>& changes) {
+                           const Known& known, std::vector<EntryChange>& changes) {
   for (Channel c = 0; c < switch_graph.channels(); ++c) {
-    if (old_to[c] == switch_graph.to[c] || old_to[c] == fabric::kNoSwitch) continue;
+    if (known.to[c] == switch_graph.to[c]) continue;
     const SwitchIndex s = switch_graph.from(c);
     const auto row = tables.row(s);
     for (std::size_t lid = 0; lid < row.size(); ++lid)
       if (row[lid] == switch_graph.port(c))
         changes.push_back({s, Lid{static_cast<std::uint16_t>(lid)}});
   }
-  std::size_t moved = 0;
-  auto old = old_destinations.begin();
+  std::size_t moved = 0, senders = 0;
+  auto old = known.destinations.begin();
   for (const auto& d : switch_graph.destinations) {
-    while (old != old_destinations.end() && old->lid < d.lid) ++old;
-    if (old != old_destinations.end() && same_place(*old, d)) continue;
+    while (old != known.destinations.end() && old->lid < d.lid) ++old;
+    if (old != known.destinations.end() && same_place(*old, d)) continue;
     if (++moved > kMovedMax) return false;
     for (SwitchIndex s = 0; s < switch_graph.graph.switch_count(); ++s)
       changes.push_back({s, d.lid});
+  }
+  const auto followed = followed_in(switch_graph);
+  for (SwitchIndex s = 0; s < followed.size(); ++s) {
+    if (followed[s] <= known.followed[s]) continue;
+    if (++senders > kSendersMax) return false;
+    for (const auto& d : switch_graph.destinations) changes.push_back({s, d.lid});
   }
   return true;
 }
@@ -184,6 +180,41 @@ bool arrive_everywhere(ChangeWalker& walker, std::span<const EntryChange> change
       return false;
     i = end;
   }
+  return true;
+}
+
+/// Turns that were not known.
+struct NewTurns {
+  std::vector<Turn> must, should;
+};
+
+/// What the changes bring. Nothing: they are too many, or something does not arrive.
+std::optional<NewTurns> look_at(const SwitchGraph& switch_graph, const LinearTables& tables,
+                                std::span<const EntryChange> changes, Lid sm_lid, Known& known) {
+  std::vector<EntryChange> all(changes.begin(), changes.end());
+  if (!add_changes_of_ground(switch_graph, tables, known, all)) return std::nullopt;
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (Channel c = 0; c < switch_graph.channels(); ++c)
+    if (known.to[c] != switch_graph.to[c]) known.proof.turns.clear(c);
+  ChangeWalker walker(switch_graph, tables, sm_lid, known.proof.turns);
+  if (!arrive_everywhere(walker, all, switch_graph.graph.switch_count())) return std::nullopt;
+  return NewTurns{walker.must(), walker.should()};
+}
+
+/// Turns of switches that are new, sorted in all at once: to find a place for one after the other
+/// takes longer. False: those that must flow close a cycle.
+bool sort_in(const SwitchGraph& switch_graph, const NewTurns& news, Proof& proof) {
+  for (const Turn& turn : news.must) proof.turns.add(turn);
+  for (const Turn& turn : news.should) proof.turns.add(turn);
+  Order order = order_of(switch_graph, proof.turns);
+  if (!order.left.empty()) {
+    for (const Turn& turn : news.should) proof.turns.remove(turn);
+    for (const Turn& turn : news.must) proof.turns.add(turn);  // some are both
+    order = order_of(switch_graph, proof.turns);
+  }
+  if (!order.left.empty()) return false;
+  proof.position = std::move(order.position);
   return true;
 }
 
@@ -204,10 +235,10 @@ Verdict Verifier::verify(const fabric::Fabric& fabric, const fabric::CompactGrap
   Verdict verdict =
       verify_keeping(fabric, switch_graph, tables, virtual_lanes, multicast, options_, proof);
   if (proof && verdict.must_ok() && verdict.unreachable == 0)
-    kept_ =
-        std::make_unique<Kept>(Kept{std::move(*proof), virtual_lanes, switch_graph.to,
-                                    switch_graph.destinations, guids_of(graph), switch_graph.pieces,
-                                    switch_graph.sm_leaf, verdict.switch_sources_unreachable});
+    kept_ = std::make_unique<Kept>(
+        Kept{{std::move(*proof), virtual_lanes, switch_graph.to, switch_graph.destinations,
+              guids_of(graph), followed_in(switch_graph), switch_graph.pieces, switch_graph.sm_leaf,
+              verdict.switch_sources_unreachable}});
   return verdict;
 }
 
@@ -217,10 +248,10 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
                                  const MulticastCheck& multicast) {
   const auto everything = [&] { return verify(fabric, graph, tables, virtual_lanes, multicast); };
   if (!kept_ || graph.switch_count() != tables.switch_count() ||
-      graph.max_lid().value >= tables.lid_count() || kept_->virtual_lanes != virtual_lanes ||
-      kept_->guids != guids_of(graph))
+      graph.max_lid().value >= tables.lid_count() || kept_->virtual_lanes != virtual_lanes)
     return everything();
   const SwitchGraph switch_graph(graph, options_.sm_lid);
+  if (kept_->guids != guids_of(graph) && !carry_over(*kept_, switch_graph)) return everything();
   if (switch_graph.to.size() != kept_->to.size() || switch_graph.sm_leaf != kept_->sm_leaf ||
       joins_pieces(kept_->pieces, switch_graph.pieces))
     return everything();
@@ -231,22 +262,16 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
   if (view.kind() != VlView::Kind::One ||
       !vls_hold_everywhere(fabric, switch_graph, view, virtual_lanes))
     return everything();
-
-  std::vector<EntryChange> looked_at(changes.begin(), changes.end());
-  if (!add_changes_of_ground(switch_graph, tables, kept_->to, kept_->destinations, looked_at))
+  const auto news = look_at(switch_graph, tables, changes, options_.sm_lid, *kept_);
+  if (!news) return everything();
+  if (std::ranges::count(kept_->followed, Known::Followed::Nobodys) != 0 &&
+      !sort_in(switch_graph, *news, kept_->proof))
     return everything();
-  std::sort(looked_at.begin(), looked_at.end());
-  looked_at.erase(std::unique(looked_at.begin(), looked_at.end()), looked_at.end());
-  Dependencies& turns = kept_->proof.turns;
-  for (Channel c = 0; c < switch_graph.channels(); ++c)
-    if (kept_->to[c] != switch_graph.to[c]) turns.clear(c);
-  ChangeWalker walker(switch_graph, tables, options_.sm_lid, turns);
-  if (!arrive_everywhere(walker, looked_at, graph.switch_count())) return everything();
 
-  GrowingOrder order(switch_graph, turns, std::move(kept_->proof.position));
+  GrowingOrder order(switch_graph, kept_->proof.turns, std::move(kept_->proof.position));
   bool fits = true;
   const auto add = [&](Turn turn) { fits = fits && order.steps() <= kStepsMax && order.add(turn); };
-  for (const Turn& turn : walker.must()) add(turn);
+  for (const Turn& turn : news->must) add(turn);
 
   Verdict verdict;
   verdict.pairs = switch_graph.pairs();
@@ -266,12 +291,13 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
   if (!fits) return everything();
   // What is not looked at within the price counts as refused: a full check may find room for it.
   const std::size_t steps_max = order.steps() + kOptionalStepsMax;
-  for (const Turn& turn : walker.should())
+  for (const Turn& turn : news->should)
     if (order.steps() > steps_max || !order.add(turn)) kept_->proof.refused.push_back(turn);
   verdict.switch_turns_refused = kept_->proof.refused.size();
   kept_->proof.position = order.take_position();
   kept_->to = switch_graph.to;
   kept_->destinations = switch_graph.destinations;
+  kept_->followed = followed_in(switch_graph);
   kept_->pieces = switch_graph.pieces;
   by_difference_ = true;
   return verdict;

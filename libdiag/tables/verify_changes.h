@@ -33,8 +33,10 @@ class Verifier {
                  const MulticastCheck& multicast = {});
 
   /// The same verdict (loads apart), given that `tables` differ from those of the last call in
-  /// `changes` alone, whatever happened to links and LIDs since. Where the difference does not
-  /// prove that all is well, or nothing was kept, the full check decides.
+  /// `changes` alone, whatever happened to links and LIDs since. Switches are told by their GUIDs:
+  /// some may be gone, with their entries, and others new, whose entries need not be among
+  /// `changes`. Where the difference does not prove that all is well, or nothing was kept, the full
+  /// check decides.
   Verdict verify_changes(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                          const LinearTables& tables, std::span<const EntryChange> changes,
                          const VirtualLanes& virtual_lanes = {},

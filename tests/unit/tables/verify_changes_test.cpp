@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
+#include "libdiag/route/reroute/what_if.h"
 #include "tests/unit/tables/cut.h"
 #include "tests/unit/tables/patch.h"
 
@@ -251,6 +256,199 @@ TEST(VerifyChanges, ANewHostAndAMovedOneAreFollowed) {
   const auto changes = patch(graph, tables);
   EXPECT_TRUE(verifier.verify_changes(fabric, graph, tables, changes).must_ok());
   EXPECT_TRUE(verifier.by_difference());
+}
+
+// ---- switches that go, come back, or are new ----
+
+fabric::Fabric without_switches(fabric::Fabric fabric, const std::vector<Guid>& gone) {
+  route::WhatIf what_if;
+  for (const Guid guid : gone) what_if.without.push_back(to_string(guid));
+  EXPECT_TRUE(route::take_away(fabric, what_if));
+  return fabric;
+}
+
+/// Fabrics, one after the other, and the tables that follow them.
+class Followed {
+ public:
+  explicit Followed(const fabric::Fabric& first)
+      : fabric(first), graph(first), tables(routed_by_minhop(first, graph)) {
+    verifier.verify(fabric, graph, tables);
+  }
+  /// The tables by the switches that are there now.
+  void go_to(const fabric::Fabric& now) {
+    const fabric::CompactGraph next(now);
+    tables = carried_over(tables, graph, next);
+    fabric = now;
+    graph = next;
+  }
+  /// Holds the verdict by difference against the full one.
+  void expect_verdict(std::span<const EntryChange> changes, const std::string& what) {
+    const Verdict verdict = verifier.verify_changes(fabric, graph, tables, changes);
+    by_difference += verifier.by_difference() ? 1 : 0;
+    const Verdict full = verify(fabric, graph, tables, strict_without_loads());
+    faulty += full.must_ok() ? 0 : 1;
+    credit_loops += full.credit_loop_channels != 0 ? 1 : 0;
+    expect_same(verdict, full, what);
+  }
+
+  fabric::Fabric fabric;
+  fabric::CompactGraph graph;
+  LinearTables tables;
+  Verifier verifier{strict_without_loads()};
+  std::size_t by_difference{0}, faulty{0}, credit_loops{0};
+};
+
+TEST(VerifyChanges, SwitchesThatGoAndComeBackAreProvedByTheDifference) {
+  const auto whole = three_levels(6);
+  const fabric::CompactGraph all(whole);
+  Followed followed(whole);
+  for (SwitchIndex s = 0; s < all.switch_count(); ++s) {
+    const std::string name = "switch " + std::to_string(s);
+    followed.go_to(without_switches(whole, {all.guid(s)}));
+    followed.expect_verdict(patch(followed.graph, followed.tables), name + " goes");
+    followed.go_to(whole);
+    followed.expect_verdict(patch(followed.graph, followed.tables), name + " comes back");
+  }
+  EXPECT_EQ(followed.by_difference, 2 * all.switch_count());
+  EXPECT_EQ(followed.faulty, 0U);
+}
+
+TEST(VerifyChanges, WhatANewLeafOrTheOthersGetWrongIsFound) {
+  const auto whole = three_levels(6);
+  const fabric::CompactGraph all(whole);
+  const auto is_needed = [&](const EntryChange& change) {
+    const auto to = std::ranges::find(all.destinations(), change.lid, &fabric::Destination::lid);
+    return all.end_ports()[change.at] != 0 && !to->is_switch();
+  };
+  for (SwitchIndex s = 0; s < all.switch_count(); ++s) {
+    if (all.end_ports()[s] == 0) continue;
+    const std::string name = "switch " + std::to_string(s);
+    const auto without = without_switches(whole, {all.guid(s)});
+    Followed followed(without);
+    followed.go_to(whole);
+    followed.expect_verdict({}, name + " is not known");
+    EXPECT_EQ(followed.faulty, 1U) << name;
+    auto changes = patch(followed.graph, followed.tables);
+    std::erase_if(changes, [&](const EntryChange& change) { return !is_needed(change); });
+    ASSERT_FALSE(changes.empty());
+    for (std::size_t i = 0; i < changes.size(); i += 7) {
+      Followed lacking(without);
+      lacking.go_to(whole);
+      lacking.tables = followed.tables;
+      lacking.expect_verdict({}, name + " with all entries, which are not told");
+      EXPECT_EQ(lacking.by_difference, 1U) << name;
+      lacking.tables.set(changes[i].at, changes[i].lid, kNoPort);
+      lacking.expect_verdict(std::span(&changes[i], 1), name + " without one");
+      EXPECT_EQ(lacking.faulty, 1U) << name;
+      Followed never(without);
+      never.go_to(whole);
+      never.tables = lacking.tables;
+      never.expect_verdict({}, name + " without one from the beginning");
+      EXPECT_EQ(never.faulty, 1U) << name;
+    }
+  }
+}
+
+TEST(VerifyChanges, EntriesForASwitchThatIsGoneAreFound) {
+  const auto whole = three_levels(6);
+  const fabric::CompactGraph all(whole);
+  for (SwitchIndex s = 0; s < all.switch_count(); ++s) {
+    if (all.end_ports()[s] != 0) continue;
+    Followed followed(whole);
+    followed.go_to(without_switches(whole, {all.guid(s)}));
+    followed.expect_verdict({}, "switch " + std::to_string(s));
+    EXPECT_EQ(followed.faulty, 1U) << s;
+  }
+}
+
+/// A ring of which one switch is missing is a line. With it the shortest ways close a circle.
+TEST(VerifyChanges, ACreditLoopThroughANewSwitchIsFound) {
+  const auto ring = fabric::generate(fabric::Grid{{6}, true, 1, 1}).value();
+  const fabric::CompactGraph all(ring);
+  for (SwitchIndex s = 0; s < all.switch_count(); ++s) {
+    Followed followed(without_switches(ring, {all.guid(s)}));
+    followed.go_to(ring);
+    followed.expect_verdict(rerouted(ring, followed.graph, followed.tables), std::to_string(s));
+    EXPECT_EQ(followed.credit_loops, 1U);
+  }
+}
+
+/// What a switch without CAs sends may get lost; what CAs send may not.
+TEST(VerifyChanges, AHostAtASwitchThatHadNoneIsASource) {
+  const auto line = fabric::generate(fabric::Grid{{4}, false, 1, 1}).value();
+  const fabric::CompactGraph all(line);
+  const auto host_at = [&](SwitchIndex s) {
+    return *std::ranges::find_if(all.destinations(),
+                                 [&](const auto& d) { return d.leaf == s && !d.is_switch(); });
+  };
+  auto without = line;
+  without.disconnect(host_at(0).end_port);
+  without.port(host_at(0).end_port).lid = Lid{};
+  without.reindex();
+
+  Followed followed(without);
+  const Lid far = host_at(3).lid;
+  followed.tables.set(0, far, kNoPort);
+  EXPECT_TRUE(followed.verifier.verify(without, followed.graph, followed.tables).must_ok());
+  followed.go_to(line);
+  auto changes = patch(followed.graph, followed.tables);
+  followed.tables.set(0, far, kNoPort);
+  std::erase(changes, EntryChange{0, far});
+  followed.expect_verdict(changes, "a host");
+  EXPECT_EQ(followed.faulty, 1U);
+  EXPECT_EQ(followed.credit_loops, 0U);
+}
+
+/// Switches and cables go and come back, routes follow, and entries go anywhere, which is told.
+TEST(VerifyChanges, SaysWhatTheFullCheckSaysWhateverSwitchesGo) {
+  const std::pair<const char*, fabric::Fabric> fabrics[] = {
+      {"tree", three_levels(6)},
+      {"dragonfly+", fabric::generate(fabric::DragonflyPlus{3, 2, 2, 2, 2}).value()},
+      {"ring", fabric::generate(fabric::Grid{{6}, true, 2, 1}).value()},
+      {"hyperx", fabric::generate(fabric::HyperX{{3, 3}, 2, 1}).value()}};
+  std::size_t by_difference = 0, faulty = 0, credit_loops = 0;
+  for (const auto& [name, whole] : fabrics)
+    for (unsigned seed = 1; seed <= 12; ++seed) {
+      std::mt19937 random(seed);
+      const fabric::CompactGraph all(whole);
+      const auto ends = cables(all);
+      Followed followed(whole);
+      std::vector<Guid> gone;
+      std::vector<fabric::PortRef> cut;
+      for (int step = 0; step < 12; ++step) {
+        const Guid guid = all.guid(static_cast<SwitchIndex>(random() % all.switch_count()));
+        if (random() % 3 == 0)
+          cut.push_back(ends[random() % ends.size()]);
+        else if (std::erase(gone, guid) == 0 && gone.size() < 3)
+          gone.push_back(guid);
+        if (random() % 4 == 0) gone.clear(), cut.clear();
+        auto damaged = whole;
+        for (const auto& end : cut)
+          if (damaged.port(end).peer) damaged.disconnect(end);
+        followed.go_to(without_switches(damaged, gone));
+        const std::string what =
+            std::string(name) + ", seed " + std::to_string(seed) + ", step " + std::to_string(step);
+        if (random() % 5 == 0) followed.expect_verdict({}, what + ", not followed");
+        auto changes = patch(followed.graph, followed.tables);
+        followed.expect_verdict(changes, what);
+        if (random() % 2 == 0) continue;
+        const fabric::CompactGraph& graph = followed.graph;
+        const EntryChange fault{static_cast<SwitchIndex>(random() % graph.switch_count()),
+                                graph.destinations()[random() % graph.destinations().size()].lid};
+        const std::uint8_t was = followed.tables.at(fault.at, fault.lid);
+        followed.tables.set(fault.at, fault.lid,
+                            static_cast<std::uint8_t>(random() % (graph.max_ports() + 2)));
+        followed.expect_verdict(std::span(&fault, 1), what + ", an entry goes anywhere");
+        followed.tables.set(fault.at, fault.lid, was);
+        followed.expect_verdict(std::span(&fault, 1), what + ", and back");
+      }
+      by_difference += followed.by_difference;
+      faulty += followed.faulty;
+      credit_loops += followed.credit_loops;
+    }
+  EXPECT_GT(by_difference, 200U);
+  EXPECT_GT(faulty, 50U);
+  EXPECT_GT(credit_loops, 10U);
 }
 
 }  // namespace
