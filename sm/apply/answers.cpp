@@ -103,6 +103,11 @@ void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& info) {
   if (job.options.after_sweep && info.port_state_change && !held.port_state_change)
     job.note(work, false, "a port changed its state meanwhile");
   held = ib::discover::corrected(info, job.seen.nodes[work.node].info.vendor_id);
+  if (work.kind != Kind::SetSwitch || work.arg == 0 || !job.desired->program_lfts) return;
+  // It forwards nothing to LIDs above; more than was asked for does no harm.
+  const auto top = job.desired->switches[job.tables.switch_of(work.node)].linear_fdb_top;
+  if (held.linear_fdb_top < top)
+    job.note(work, false, fmt::format("LinearFDBTop is {}, {} was set", held.linear_fdb_top, top));
 }
 
 /// A switch that was rebooted has no LID at its port 0.

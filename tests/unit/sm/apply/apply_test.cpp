@@ -196,6 +196,24 @@ TEST(Apply, ATableThatWasAnsweredOtherwiseIsWrittenAgain) {
   EXPECT_EQ(again[0].node, Guid{0x10});
 }
 
+TEST(Apply, ATopBelowTheOneThatWasSetIsSaidAndSetAgain) {
+  Scene scene;
+  scene.run([](const Asked& asked) -> Fault {
+    if (asked.node != Guid{0x20} || asked.attribute != attr::kSwitchInfo) return std::nullopt;
+    return Says{[](Mad& answer) {
+      ib::wire::View<ib::wire::SwitchInfo>(answer.data())
+          .set<&ib::wire::SwitchInfo::linear_fdb_top>(std::uint16_t{1});
+    }};
+  });
+  ASSERT_THAT(scene.failures, SizeIs(1));
+  EXPECT_THAT(scene.failures[0].message, HasSubstr("LinearFDBTop is 1, "));
+  const auto again = scene.run_sets();
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_TRUE(again[0].is_set(attr::kSwitchInfo));
+  EXPECT_EQ(again[0].node, Guid{0x20});
+  EXPECT_THAT(scene.failures, IsEmpty());
+}
+
 TEST(Apply, APortThatKeepsItsOwnValueIsNotAskedForEver) {
   Scene scene;
   const auto stubborn =
