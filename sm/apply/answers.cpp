@@ -115,6 +115,18 @@ bool differs(const ObservedPort& before, const PortInfo& now, std::uint8_t port)
   return now.port_state != before.state() || (port == 0 && now.lid != before.get<&PortInfo::lid>());
 }
 
+/// A switch may have been rebooted since the sweep: a link of it that was up comes up again, or its
+/// LID is gone. Where PortStateChange is cleared since, nothing tells of it any more.
+bool fell_back(const Job& job, const Work& work, const PortInfo& now) {
+  const PortRef p{work.node, work.port()};
+  const ObservedPort& before = job.seen.port(p);
+  if (!job.seen.fabric.node(p.node).is_switch()) return false;
+  if (p.port == 0) return work.kind == Kind::GetPort && now.lid != before.get<&PortInfo::lid>();
+  const PortRef peer = job.seen.fabric.port(p).peer;
+  if (job.restarts(p) || (peer && job.restarts(peer))) return false;
+  return before.state() >= PortState::Armed && now.port_state <= PortState::Initialize;
+}
+
 void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
   const PortRef p{work.node, work.port()};
   const auto info = ib::wire::body<PortInfo>(mad);
@@ -123,7 +135,9 @@ void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
     job.note(work, false, "answered with a PortInfo whose " + wrong);
     return;
   }
-  if (job.phase == Phase::Look && differs(job.seen.port(p), info, p.port))
+  const bool fell = fell_back(job, work, info);
+  if (fell) job.fell_back.insert(p.node);
+  if (fell || (job.phase == Phase::Look && differs(job.seen.port(p), info, p.port)))
     job.note(work, false, "it changed meanwhile");
   // Its link went down since the sweep. It may have been rebooted, as for the sweep that finds a
   // port so (device::may_have_lost).

@@ -201,6 +201,7 @@ bool Apply::has_answered(PortRef p) const {
 }
 bool Apply::restarted_links() const { return impl_->job.restarted; }
 bool Apply::needs_another_plan() const { return impl_->needs_another_plan; }
+const std::set<NodeIndex>& Apply::fell_back() const { return impl_->job.fell_back; }
 const std::vector<Failure>& Apply::failures() const { return impl_->job.failures; }
 const std::vector<Difference>& Apply::differences() const { return impl_->rehearsal.differences(); }
 

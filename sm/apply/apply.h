@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ class Apply : public ib::mad::Exchange {
   bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields
   bool restarted_links() const;     // some links were taken down to change them: sweep again
   bool needs_another_plan() const;  // a switch does not map SLs as the routes need it
+  /// Switches that may have been rebooted since the sweep, as their ports tell: what they are known
+  /// to hold is in doubt.
+  const std::set<ib::fabric::NodeIndex>& fell_back() const;
   const std::vector<Failure>& failures() const;
   /// With `rehearse`: by phase; each slot once.
   const std::vector<Difference>& differences() const;

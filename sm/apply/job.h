@@ -39,6 +39,7 @@ struct Job {
   std::set<ib::fabric::PortRef> read_again;  // ports to be read before their node's next step
   std::multimap<ib::fabric::NodeIndex, Ask> blocks_to_read;  // likewise
   std::set<ib::fabric::NodeIndex> vls_again;  // whose SL2VL is asked for row by row, once read
+  std::set<ib::fabric::NodeIndex> fell_back;  // switches that may have been rebooted meanwhile
   bool restarted{false};                      // links were taken down
   std::vector<Failure> failures;
 

@@ -486,6 +486,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   if (done == State::Applying) note_who_is_unmanaged();
   if (is_stopgap) note_who_heard();
   note_who_repeats();
+  for (const NodeIndex n : applying->fell_back()) known.doubt(seen->fabric.node(n).guid);
   applying.reset();
   m_keys.learn(*seen);
   if (std::exchange(tells_first, false)) {

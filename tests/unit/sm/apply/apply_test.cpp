@@ -214,6 +214,24 @@ TEST(Apply, ATopBelowTheOneThatWasSetIsSaidAndSetAgain) {
   EXPECT_THAT(scene.failures, IsEmpty());
 }
 
+/// That a port changed it said before, and what it said was cleared after.
+TEST(Apply, ASwitchWhoseLinkFellBackSinceTheSweepMayHaveBeenRebooted) {
+  Scene scene;
+  scene.run();
+  scene.seen->nodes[node_of(*scene.seen, 0x20)].switch_info->port_state_change = true;
+  Apply apply(scene.desired, *scene.seen, scene.known);
+  scene.devices.run(apply, [](const Asked& asked) -> Fault {
+    const bool looks = asked.method == Method::Get && asked.attribute == attr::kPortInfo;
+    if (asked.node != Guid{0x20} || !looks || asked.port() != 1) return std::nullopt;
+    return Says{[](Mad& answer) {
+      ib::wire::View<PortInfo>(answer.data()).set<&PortInfo::port_state>(PortState::Initialize);
+    }};
+  });
+  EXPECT_THAT(apply.fell_back(), ElementsAre(node_of(*scene.seen, 0x20)));
+  EXPECT_THAT(apply.failures(),
+              ElementsAre(testing::Field(&Failure::message, HasSubstr("it changed meanwhile"))));
+}
+
 TEST(Apply, APortThatKeepsItsOwnValueIsNotAskedForEver) {
   Scene scene;
   const auto stubborn =
