@@ -52,6 +52,8 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
     case Phase::AdaptiveOff:
     case Phase::AdaptiveOn:
       return job_.adaptive.next(n, job_.in_flight[n], wait);
+    case Phase::Check:
+      return next_check(n);
     case Phase::SettleNew:
       return next_settle_new(n, wait);
     case Phase::Settle:
@@ -88,6 +90,12 @@ std::optional<Work> Agenda::next_switch(NodeIndex n) {
   if (!clears && !cold && info.life_time_value == job_.desired->switches[s].life_time_value)
     return std::nullopt;
   return Work{Kind::SetSwitch, 0};
+}
+
+std::optional<Work> Agenda::next_check(NodeIndex n) {
+  if (job_.tables.switch_of(n) == kNoSwitch) return std::nullopt;
+  if (std::exchange(cursors_[n].step, std::uint8_t{1}) != 0) return std::nullopt;
+  return Work{Kind::GetSwitch, 0};
 }
 
 /// Sets that were answered since the bit was cleared said what state their ports are in.

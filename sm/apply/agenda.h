@@ -36,6 +36,7 @@ class Agenda {
   };
 
   std::optional<Work> next_switch(ib::fabric::NodeIndex n);
+  std::optional<Work> next_check(ib::fabric::NodeIndex n);
   std::optional<Work> next_look(ib::fabric::NodeIndex n);
   std::optional<Work> next_block(ib::fabric::NodeIndex n, Kind kind, decltype(must_read) must);
   template <class Must>

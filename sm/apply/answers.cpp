@@ -100,8 +100,10 @@ void on_block(Job& job, const Work& work, const ib::wire::Mad& mad) {
 void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& info) {
   auto& held = *job.seen.nodes[work.node].switch_info;
   // One that does not clear it when it is told to says nothing by it.
-  if (job.options.after_sweep && info.port_state_change && !held.port_state_change)
+  if (job.options.after_sweep && info.port_state_change && !held.port_state_change) {
     job.note(work, false, "a port changed its state meanwhile");
+    job.outdated = job.outdated || job.phase == Phase::Check;
+  }
   held = ib::discover::corrected(info, job.seen.nodes[work.node].info.vendor_id);
   if (work.kind != Kind::SetSwitch || work.arg == 0 || !job.desired->program_lfts) return;
   // It forwards nothing to LIDs above; more than was asked for does no harm.

@@ -21,6 +21,8 @@ using ib::wire::PortState;
 using plan::Desired;
 
 constexpr std::size_t kAtOnce = 64;  // requests that are made before they are taken
+/// In longer a part of the subnet may get another master, and be joined to ours again.
+constexpr ib::Duration kHeldUp = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -32,6 +34,8 @@ struct Apply::Impl {
   InFlight in_flight;
   std::uint64_t sets{0};
   bool needs_another_plan{false};
+  bool broken_off{false};
+  ib::Instant began{ib::kNever}, now{0};  // of its answers the first, and the last
   Rehearsal rehearsal;
 
   Impl(std::shared_ptr<const Desired> desired, Observed& seen, Known& known, ApplyOptions options)
@@ -45,12 +49,14 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     job.phase = job.options.only_read && next > Phase::Read ? Phase::Done : next;
-    if (job.phase == Phase::SettleNew) needs_another_plan = rows_were_refused();
-    if (needs_another_plan) job.phase = Phase::Done;
     if (job.phase == Phase::AdaptiveOff && !adaptive_is_ours()) job.phase = Phase::Vls;
     if (job.phase == Phase::AdaptiveOff) job.adaptive.begin(true);
     if (job.phase == Phase::Vls) believe_tables();
-    if (job.phase == Phase::Vls && !job.vls_are_ours()) job.phase = Phase::SettleNew;
+    if (job.phase == Phase::Vls && !job.vls_are_ours()) job.phase = Phase::Check;
+    if (job.phase == Phase::Check && !is_to_be_checked()) job.phase = Phase::SettleNew;
+    if (job.phase == Phase::SettleNew) needs_another_plan = rows_were_refused();
+    if (job.phase == Phase::SettleNew && (needs_another_plan || job.outdated))
+      job.phase = Phase::Done;
     // What may be chosen is proved for the tables that all are to hold.
     if (job.phase == Phase::AdaptiveOn && (!adaptive_is_ours() || !job.tables.lfts_stand()))
       job.phase = Phase::Look;
@@ -70,6 +76,10 @@ struct Apply::Impl {
       agenda.begin_step(n, step);
       if (job.desired->node_managed[n] && !job.failed[n]) enqueue(n);
     }
+  }
+  bool is_to_be_checked() const {
+    return job.options.checks_changes && job.options.after_sweep && job.desired->program_lfts &&
+           began != ib::kNever && now - began >= kHeldUp;
   }
   /// By a switch of which the plan does not know that it does so.
   bool rows_were_refused() const {
@@ -123,6 +133,7 @@ struct Apply::Impl {
 
   std::vector<ib::mad::Request> take_requests() {
     std::vector<ib::mad::Request> out;
+    if (broken_off) return out;
     do {
       move_on();
       while (!ready.empty() && in_flight.size() < job.options.in_all && out.size() < kAtOnce) {
@@ -190,10 +201,18 @@ Apply::Apply(std::shared_ptr<const Desired> desired, Observed& observed, Known& 
 Apply::~Apply() = default;
 
 std::vector<ib::mad::Request> Apply::take_requests() { return impl_->take_requests(); }
-void Apply::on_completion(ib::Instant, const ib::mad::Completion& completion) {
+void Apply::on_completion(ib::Instant now, const ib::mad::Completion& completion) {
+  impl_->now = now;
+  impl_->began = std::min(impl_->began, now);
   impl_->on_completion(completion);
 }
-bool Apply::done() const { return impl_->job.phase == Phase::Done; }
+bool Apply::done() const {
+  return impl_->broken_off ? impl_->in_flight.size() == 0 : impl_->job.phase == Phase::Done;
+}
+void Apply::break_off() { impl_->broken_off = true; }
+bool Apply::is_broken_off() const { return impl_->broken_off; }
+bool Apply::is_outdated() const { return impl_->job.outdated; }
+bool Apply::rewrites() const { return impl_->job.options.rewrite; }
 Phase Apply::phase() const { return impl_->job.phase; }
 std::uint64_t Apply::sets() const { return impl_->sets; }
 bool Apply::has_answered(PortRef p) const {

@@ -11,6 +11,10 @@
 //   Vls       SL2VL and VL arbitration, where they are ours. Where a switch does not take rows that
 //             routes need to be free of deadlock, and the plan does not know, all ends here:
 //             another plan is needed before these routes forward anything
+//   Check     where some device held this up for half a second or more, switches are asked
+//             whether a port changed meanwhile. If so, all ends here, and another sweep is
+//             needed: cables may lead elsewhere, or to a part that another subnet manager has
+//             programmed since
 //   Settle    LIDs and other fields of ports, tables written by difference, LFT and MFT blocks, and
 //             the tops of both, all pipelined; LFT blocks that could make a loop with old ones
 //             still in place wait for those
@@ -48,8 +52,13 @@ class Apply : public ib::mad::Exchange {
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
   bool done() const override;
+  /// Nothing more is asked. It is done once what is under way is answered or given up.
+  void break_off();
 
   Phase phase() const;
+  bool is_broken_off() const;
+  bool is_outdated() const;                        // a port changed before the tables were written
+  bool rewrites() const;                           // as the options say
   std::uint64_t sets() const;                      // SubnSets sent so far
   bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields
   bool restarted_links() const;     // some links were taken down to change them: sweep again

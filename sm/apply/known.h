@@ -55,6 +55,7 @@ enum class Phase {
   Read,
   AdaptiveOff,
   Vls,
+  Check,
   SettleNew,
   ArmLinks,
   ActivateLinks,
@@ -96,6 +97,9 @@ struct ApplyOptions {
   bool rehearse{false};
   /// All that devices are to hold is set once, whatever they are known or said to hold.
   bool rewrite{false};
+  /// Where all this was held up before tables are written, switches are asked whether a port
+  /// changed meanwhile.
+  bool checks_changes{true};
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };

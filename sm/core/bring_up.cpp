@@ -10,7 +10,6 @@
 namespace sm::core {
 namespace {
 
-constexpr unsigned kInconsistentSweepsMax = 2;
 /// Standbys are master a second after they lose a master, and clear what switches tell.
 constexpr Duration kSweepOld = std::chrono::milliseconds(500);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
@@ -230,7 +229,9 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
   while (const auto order = mastership.next_order()) {
     // For a sweep that only watches nobody waits.
     if (*order == Mastership::Order::StandDown || watching) stand_down(now);
-    if (*order == Mastership::Order::Sweep) want_sweep(now, Reason::Election);
+    if (*order == Mastership::Order::Sweep || *order == Mastership::Order::Decide)
+      want_sweep(now, Reason::Election);
+    if (*order == Mastership::Order::Decide) break_off(now);
   }
   take_logs(mastership);
   if (mastership.take_relieved()) effects.relieved = true;
@@ -251,13 +252,6 @@ bool SubnetManager::Impl::is_first_sweep_outdated(Instant now, const Observed& s
   const bool is_one_gone =
       std::ranges::any_of(others, [](const auto& entry) { return !entry.second.answered; });
   return slept_sweeping || is_one_gone || (now - began >= kSweepOld && !others.empty());
-}
-
-bool SubnetManager::Impl::decides_again() {
-  if (!reasons.contains(Reason::Election) || decisions_again >= kInconsistentSweepsMax)
-    return false;
-  ++decisions_again;
-  return true;
 }
 
 void SubnetManager::Impl::on_decided(Instant now) {
@@ -333,76 +327,6 @@ void SubnetManager::Impl::recall(Recall how) {
   effects.recall = how;
 }
 
-void SubnetManager::Impl::on_other_master(const std::string& where) {
-  // Two that ignore others would take the store from each other for ever.
-  recall_wanted = recall_wanted || !options.mastership.ignore_others;
-  mastership.on_other_master(where);
-}
-
-void SubnetManager::Impl::detect_sleep(Instant now) {
-  const Instant before = std::exchange(awake_at, now);
-  if (now - before < kSleepLeast) return;
-  if (!started || options.mastership.ignore_others) return;
-  const Instant due = next_deadline();
-  if (due >= now - kSleepLeast) return;
-  if (!mastership.is_master()) {
-    slept_sweeping = state == State::Sweeping || state == State::Deciding;
-    return;
-  }
-  // What is under way was planned for a subnet that may be somebody else's by now.
-  stand_down(now);
-  mastership.on_slept(now - due);
-  follow_mastership(now);
-}
-
-void SubnetManager::Impl::stand_down(Instant now) {
-  left.reset();
-  sweep.reset();
-  applying.reset();
-  looking.reset();
-  outdate_plan();
-  // A plan that is being made is waited for, and dropped.
-  if (state != State::Planning || plan_job) {
-    go(Event::StoodDown);
-    found.reset();
-  }
-  plan_job.reset();
-  (void)tables.on_sweep_begun();
-  (void)trap_look.on_sweep_begun();
-  own_port = OwnPort(kOwnerOwnPort);
-  babbling = BabblingPorts(kOwnerBabbling);
-  vports = VPortUpkeep(kOwnerVPorts, options.vports);
-  transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) != kOwnerMastership; });
-  for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
-    if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
-  inputs.reregister_pending.merge(ports_away());
-  inputs.forget_routes();
-  desired.reset();
-  restarts.reset();
-  snapshot.reset();
-  device_state.reset();
-  silent_switches.clear();
-  kept.forget();
-  strays.forget();
-  brought_up.forget();
-  clients_doubted.clear();
-  doubts_to_store.clear();
-  reasons.clear();
-  scope.forget();
-  renamed.clear();
-  sweep_at = whole_at = look_at = rename_at = multicast_at = balance_at = refused_at =
-      forget_groups_at = cut_at = kNever;
-  round = inconsistent_sweeps = 0;
-  taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = is_stopgap = balancing =
-      false;
-  tells_first = false;
-  told_first.reset();
-  effects.recall.reset();
-  recall_wanted = true;
-  watching = swept_anew = false;
-  watch_at = now;
-}
-
 bool SubnetManager::Impl::is_inconsistent(const Observed& swept) const {
   return desired && trap_look.waiting() && inconsistent_sweeps < kInconsistentSweepsMax &&
          somebody_fell_silent(swept, *seen, desired->node_managed);
@@ -420,6 +344,7 @@ void SubnetManager::Impl::begin_apply() {
   o.after_sweep = state == State::Applying;
   o.only_read = state == State::Reading;
   o.rehearse = options.rehearse;
+  o.checks_changes = decisions_again < kInconsistentSweepsMax;
   o.read_lfts = looks_for_routes && !tells_first;
   o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
   o.rewrite = state == State::Applying && std::exchange(rewriting, false);
@@ -427,7 +352,6 @@ void SubnetManager::Impl::begin_apply() {
   for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
     o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
   if (state == State::Applying) {
-    decisions_again = 0;
     scope.on_apply(*seen);
     brought_up.on_apply(*seen);
   }
@@ -461,19 +385,6 @@ bool SubnetManager::Impl::plan_by_found_routes(Instant now) {
   return true;
 }
 
-/// Before anything is set by it it is decided once more who is master.
-void SubnetManager::Impl::drop_read_plan(Instant now) {
-  go(Event::PlanDropped);
-  log(LogLevel::Info, "plan",
-      "the plan is dropped before it is programmed: another subnet manager was heard, and may be "
-      "master");
-  if (!snapshot) {
-    desired.reset();
-    inputs.forget_routes();
-  }
-  if (balancing) want_sweep(now, Reason::Operator);
-}
-
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -482,13 +393,16 @@ void SubnetManager::Impl::end_apply(Instant now) {
   auto differences = applying->differences();
   const State done = state;
   const bool needs_another_plan = applying->needs_another_plan();
+  const bool is_broken_off = applying->is_broken_off(), is_outdated = applying->is_outdated();
   if (done == State::Applying && !needs_another_plan) note_who_was_told();
   if (done == State::Applying) note_who_is_unmanaged();
   if (is_stopgap) note_who_heard();
   note_who_repeats();
+  if (is_broken_off || is_outdated) rewriting = rewriting || applying->rewrites();
   for (const NodeIndex n : applying->fell_back()) known.doubt(seen->fabric.node(n).guid);
   applying.reset();
   m_keys.learn(*seen);
+  if (is_broken_off || is_outdated) return end_half_way(now, is_broken_off);
   if (std::exchange(tells_first, false)) {
     go(Event::ReadToRecall);
     return recall(Recall::Take);
@@ -521,6 +435,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
     return;
   }
+  decisions_again = 0;
   inputs.sa_state_lost = false;
   Report report = make_report(*desired, *seen, failures, refusals);
   report.differences = std::move(differences);

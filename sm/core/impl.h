@@ -57,6 +57,7 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 
 /// A master that does nothing for longer may have been taken for dead.
 inline constexpr Duration kSleepLeast = std::chrono::seconds(3);
+inline constexpr unsigned kInconsistentSweepsMax = 2;  // in a row
 inline constexpr Duration kRetryFirst = std::chrono::seconds(1);
 inline constexpr Duration kAskAgainFirst = std::chrono::minutes(1);
 inline constexpr Duration kAskAgainMost = std::chrono::hours(1);
@@ -397,6 +398,11 @@ struct SubnetManager::Impl {
   bool tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals);
 
   void drop_read_plan(Instant now);
+  /// Another subnet manager was heard that may be master: nothing more is set by the plan that is
+  /// being programmed (decides_again()).
+  void break_off(Instant now);
+  /// That, or ports changed before the first table was written.
+  void end_half_way(Instant now, bool another_was_heard);
   void end_apply(Instant now);
 
   void finish(Instant now, Report report);

@@ -288,8 +288,12 @@ void Mastership::take_answer(Instant now, Guid whom, const Completion& completio
 /// decides.
 void Mastership::on_light_answer(Instant now) {
   if (!is_master() || options_.ignore_others || followed_ || successor_) return;
-  const auto finding = election::judge(state(), rank(), others_.candidates(now, true));
-  if (finding.event != Event::NobodyAbove) orders_.push_back(Order::Sweep);
+  const auto candidates = others_.candidates(now, true);
+  const auto finding = election::judge(state(), rank(), candidates);
+  if (finding.event == Event::NobodyAbove) return;
+  const bool is_master_there =
+      std::ranges::find(candidates, SmState::Master, &SmInfo::sm_state) != candidates.end();
+  orders_.push_back(is_master_there ? Order::Decide : Order::Sweep);
 }
 
 bool Mastership::conclude(Instant now) {
@@ -354,7 +358,7 @@ bool Mastership::take(Instant now, Event event, Guid who, std::string why) {
       if (event != Event::HandoverRefused && is_master()) taken_over_ = true;
       if (event == Event::MasterGone || event == Event::Handover) stop_following();
       successor_.reset();
-      orders_.push_back(Order::Sweep);
+      orders_.push_back(event == Event::Handover ? Order::Decide : Order::Sweep);
       break;
     case Action::Poll:
       follow(now, who);

@@ -114,6 +114,7 @@ class Mastership {
   // ---- what is to be done; each once
   enum class Order {
     Sweep,      // a full sweep, as soon as may be
+    Decide,     // likewise, and nothing more is set before: another one is master, or was
     StandDown,  // somebody else is master: nothing is set any more, nothing is known any more
   };
   std::optional<Order> next_order();

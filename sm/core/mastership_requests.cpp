@@ -98,7 +98,7 @@ void Mastership::on_stranger(Instant now, const Completion& completion) {
   log(LogLevel::Warning,
       fmt::format("a subnet manager that no sweep has found says that it is master: GUID {}",
                   to_string(info.guid)));
-  orders_.push_back(Order::Sweep);
+  orders_.push_back(Order::Decide);
 }
 
 /// A key that is secret is shown to who is a subnet manager, and its port says whether it is:

@@ -30,6 +30,8 @@ constexpr std::array kTransitions = {
     Transition{State::Reading, Event::ReadToPlan, State::Planning},
     Transition{State::Applying, Event::Applied, State::Idle},
     Transition{State::Programming, Event::Applied, State::Idle},
+    Transition{State::Applying, Event::BrokenOff, State::Idle},
+    Transition{State::Programming, Event::BrokenOff, State::Idle},
     // Of a plan that somebody makes already the result is waited for.
     Transition{State::Idle, Event::StoodDown, State::Idle},
     Transition{State::Sweeping, Event::StoodDown, State::Idle},

@@ -37,6 +37,7 @@ enum class Event : std::uint8_t {
   Planned,
   PlanDropped,  // there is none, or it is out of date, or another one may be master
   Applied,      // or read
+  BrokenOff,    // half way: another one may be master, or the fabric changed
   ReadToPlan,   // what was read changes the plan
   Looked,       // or left, since a full sweep is due
   StoodDown,    // another one is master

@@ -179,7 +179,7 @@ class Rows : public testing::Test {
     for (auto& request : sm().take_requests()) asked_.push_back(std::move(request));
     (void)sm().take_cancelled();
     (void)sm().take_packets();
-    while (const auto order = sm().next_order()) sweeps_ += *order == Mastership::Order::Sweep;
+    while (const auto order = sm().next_order()) sweeps_ += *order != Mastership::Order::StandDown;
     while (sm().next_log()) {
     }
   }

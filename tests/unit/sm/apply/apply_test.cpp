@@ -232,6 +232,43 @@ TEST(Apply, ASwitchWhoseLinkFellBackSinceTheSweepMayHaveBeenRebooted) {
               ElementsAre(testing::Field(&Failure::message, HasSubstr("it changed meanwhile"))));
 }
 
+/// Cables may lead elsewhere by then, or to switches that somebody else has programmed.
+TEST(Apply, NoTableIsWrittenWhereAPortChangedWhileDevicesKeptItWaiting) {
+  for (const bool is_late : {true, false}) {
+    for (const bool changes : {true, false}) {
+      Scene scene;
+      Apply apply(scene.desired, *scene.seen, scene.known);
+      const auto all = scene.devices.run(apply, [&](const Asked& asked) -> Fault {
+        if (asked.attribute != attr::kSwitchInfo || asked.node != Guid{0x20}) return std::nullopt;
+        if (is_late) scene.devices.now = ib::Instant{600'000'000};
+        if (asked.method == Method::Set || !changes) return std::nullopt;
+        return Says{[](Mad& answer) {
+          ib::wire::View<ib::wire::SwitchInfo>(answer.data())
+              .set<&ib::wire::SwitchInfo::port_state_change>(true);
+        }};
+      });
+      EXPECT_EQ(apply.is_outdated(), is_late && changes);
+      EXPECT_EQ(count(all, attr::kLinearForwarding), is_late && changes ? 0U : 2U);
+    }
+  }
+}
+
+TEST(Apply, OnceItIsBrokenOffNothingMoreIsAsked) {
+  Scene scene;
+  Apply apply(scene.desired, *scene.seen, scene.known);
+  const auto requests = apply.take_requests();
+  ASSERT_FALSE(requests.empty());
+  apply.break_off();
+  for (const ib::mad::Request& request : requests) {
+    EXPECT_FALSE(apply.done());
+    EXPECT_THAT(apply.take_requests(), IsEmpty());
+    apply.on_completion({},
+                        {request.cookie, ib::fail(ib::ErrorKind::TimedOut, "no answer"), {}, 1});
+  }
+  EXPECT_THAT(apply.take_requests(), IsEmpty());
+  EXPECT_TRUE(apply.done());
+}
+
 TEST(Apply, APortThatKeepsItsOwnValueIsNotAskedForEver) {
   Scene scene;
   const auto stubborn =

@@ -76,11 +76,13 @@ class Devices {
       const Mad& mad = request.mad;
       asked.push_back({Guid{request.target_key}, mad.method(), mad.attribute_id(),
                        mad.attribute_modifier(), mad});
-      apply.on_completion({}, {request.cookie, answer(asked.back(), faults), {}, 1});
+      apply.on_completion(now, {request.cookie, answer(asked.back(), faults), {}, 1});
     }
     EXPECT_TRUE(apply.done());
     return asked;
   }
+
+  ib::Instant now{0};  // when they answer
 
  private:
   using Place = std::tuple<Guid, std::uint16_t, std::uint32_t>;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//
+// What is left, and what is asked once more, where another subnet manager is master, or may be or
+// have been.
+#include "sm/core/impl.h"
+
+namespace sm::core {
+
+bool SubnetManager::Impl::decides_again() {
+  if (!reasons.contains(Reason::Election) || decisions_again >= kInconsistentSweepsMax)
+    return false;
+  ++decisions_again;
+  return true;
+}
+
+void SubnetManager::Impl::on_other_master(const std::string& where) {
+  // Two that ignore others would take the store from each other for ever.
+  recall_wanted = recall_wanted || !options.mastership.ignore_others;
+  mastership.on_other_master(where);
+}
+
+void SubnetManager::Impl::detect_sleep(Instant now) {
+  const Instant before = std::exchange(awake_at, now);
+  if (now - before < kSleepLeast) return;
+  if (!started || options.mastership.ignore_others) return;
+  const Instant due = next_deadline();
+  if (due >= now - kSleepLeast) return;
+  if (!mastership.is_master()) {
+    slept_sweeping = state == State::Sweeping || state == State::Deciding;
+    return;
+  }
+  // What is under way was planned for a subnet that may be somebody else's by now.
+  stand_down(now);
+  mastership.on_slept(now - due);
+  follow_mastership(now);
+}
+
+void SubnetManager::Impl::stand_down(Instant now) {
+  left.reset();
+  sweep.reset();
+  applying.reset();
+  looking.reset();
+  outdate_plan();
+  // A plan that is being made is waited for, and dropped.
+  if (state != State::Planning || plan_job) {
+    go(Event::StoodDown);
+    found.reset();
+  }
+  plan_job.reset();
+  (void)tables.on_sweep_begun();
+  (void)trap_look.on_sweep_begun();
+  own_port = OwnPort(kOwnerOwnPort);
+  babbling = BabblingPorts(kOwnerBabbling);
+  vports = VPortUpkeep(kOwnerVPorts, options.vports);
+  transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) != kOwnerMastership; });
+  for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
+    if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
+  inputs.reregister_pending.merge(ports_away());
+  inputs.forget_routes();
+  desired.reset();
+  restarts.reset();
+  snapshot.reset();
+  device_state.reset();
+  silent_switches.clear();
+  kept.forget();
+  strays.forget();
+  brought_up.forget();
+  clients_doubted.clear();
+  doubts_to_store.clear();
+  reasons.clear();
+  scope.forget();
+  renamed.clear();
+  sweep_at = whole_at = look_at = rename_at = multicast_at = balance_at = refused_at =
+      forget_groups_at = cut_at = kNever;
+  round = inconsistent_sweeps = 0;
+  taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = is_stopgap = balancing =
+      false;
+  tells_first = false;
+  told_first.reset();
+  effects.recall.reset();
+  recall_wanted = true;
+  watching = swept_anew = false;
+  watch_at = now;
+}
+
+/// Before anything is set by it it is decided once more who is master.
+void SubnetManager::Impl::drop_read_plan(Instant now) {
+  go(Event::PlanDropped);
+  log(LogLevel::Info, "plan",
+      "the plan is dropped before it is programmed: another subnet manager was heard, and may be "
+      "master");
+  if (!snapshot) {
+    desired.reset();
+    inputs.forget_routes();
+  }
+  if (balancing) want_sweep(now, Reason::Operator);
+}
+
+/// By Sets that were planned before the other one was heard, and by what that one set meanwhile,
+/// tables may send packets in circles.
+void SubnetManager::Impl::break_off(Instant now) {
+  const bool sets = state == State::Applying || state == State::Programming;
+  if (!sets || !sweeping || !decides_again()) return;
+  applying->break_off();
+  transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) == kOwnerApply; });
+}
+
+void SubnetManager::Impl::end_half_way(Instant now, bool another_was_heard) {
+  go(Event::BrokenOff);
+  log(LogLevel::Info, "apply",
+      another_was_heard
+          ? "what is being programmed is broken off: another subnet manager was heard, and may be "
+            "master"
+          : "the fabric changed while devices kept this waiting: it is swept again before any "
+            "table is written");
+  if (!another_was_heard) {
+    ++decisions_again;
+    want_sweep(now, Reason::Unfinished);
+  }
+  // What was not read again yet is not known.
+  if (operator_asked || balancing) want_sweep(now, Reason::Operator);
+}
+
+}  // namespace sm::core
