@@ -57,6 +57,8 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 
 /// A master that does nothing for longer may have been taken for dead.
 inline constexpr Duration kSleepLeast = std::chrono::seconds(3);
+/// By one that starts even sooner, when a question of its first sweep has gone unanswered.
+inline constexpr Duration kNapLeast = std::chrono::seconds(1);
 inline constexpr unsigned kInconsistentSweepsMax = 2;  // in a row
 inline constexpr Duration kRetryFirst = std::chrono::seconds(1);
 inline constexpr Duration kAskAgainFirst = std::chrono::minutes(1);
@@ -284,6 +286,9 @@ struct SubnetManager::Impl {
   void on_other_master(const std::string& where);
   /// Called first with whatever happens: whether it happens long after something was due.
   void detect_sleep(Instant now);
+
+  /// It happens late, and not as late as counts as sleep: the whole is swept.
+  void sweep_after_nap(Instant now);
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);

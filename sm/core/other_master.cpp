@@ -21,6 +21,8 @@ void SubnetManager::Impl::on_other_master(const std::string& where) {
 
 void SubnetManager::Impl::detect_sleep(Instant now) {
   const Instant before = std::exchange(awake_at, now);
+  if (now - before < kNapLeast) return;
+  sweep_after_nap(now);
   if (now - before < kSleepLeast) return;
   if (!started || options.mastership.ignore_others) return;
   const Instant due = next_deadline();
@@ -33,6 +35,14 @@ void SubnetManager::Impl::detect_sleep(Instant now) {
   stand_down(now);
   mastership.on_slept(now - due);
   follow_mastership(now);
+}
+
+/// Another one may have cleared what switches tell, and have died since. Only what the fabric calls
+/// for counts: a step that takes long delays other things as well.
+void SubnetManager::Impl::sweep_after_nap(Instant now) {
+  const Instant due = std::min(sweep_at, trap_look.due());
+  if (state == State::Idle && mastership.is_master() && due <= now - kNapLeast)
+    want_sweep(now, Reason::ChangeSeen);
 }
 
 void SubnetManager::Impl::stand_down(Instant now) {

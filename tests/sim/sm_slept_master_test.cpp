@@ -92,5 +92,27 @@ TEST_F(SleptMaster, TakesMastershipBackFromOneThatGaveOtherLids) {
   EXPECT_EQ(other_.state(), SmState::Standby);
 }
 
+/// Who starts beside one that hangs takes it for dead sooner than who polls it, and clears what
+/// switches tell.
+TEST_F(SleptMaster, WhoCameLateToATrapSweepsTheWhole) {
+  sleeper_.start(with_priority(2));
+  ASSERT_TRUE(manages(sleeper_, other_));
+  world_.run_for(5s);
+  for (const ib::Duration nap : {500ms, 1500ms}) {
+    sleeper_.forget_log();
+    ASSERT_TRUE(world_.model().reboot(world_.now(), hosts_.at(1)->at().node));
+    world_.run_for(50ms);  // the sweep is due in another 50 ms
+    sleeper_.stop();
+    world_.run_for(nap);
+    sleeper_.go_on();
+    world_.run_for(5s);
+    EXPECT_EQ(
+        std::ranges::count_if(
+            sleeper_.log(), [](const std::string& line) { return line.starts_with("full sweep"); }),
+        nap > 1s ? 1 : 0);
+    EXPECT_TRUE(sleeper_.last().up());
+  }
+}
+
 }  // namespace
 }  // namespace sm::test
