@@ -142,7 +142,8 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   if (sweeps_part) {
     scope.on_part_swept(*found, asked_anew);
   } else {
-    scope.on_whole_swept(*found, desired != nullptr && !was_cut_off(*found));
+    swept_cut_off = desired != nullptr && was_cut_off(*found);
+    scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
@@ -445,7 +446,9 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const bool ports_missing = report.missing > report.lasting + (desired->routed ? 0U : 1U);
   // Nor of those who do not answer, who have their time.
   const bool settled = (!ports_missing || kept.count() > 0) && !has_unread_p_keys();
-  if ((!settled || links_restarted || moved || links_have_fewer_vls) && ++round < options.rounds) {
+  const bool missed = std::exchange(swept_cut_off, false);
+  if ((!settled || links_restarted || moved || missed || links_have_fewer_vls) &&
+      ++round < options.rounds) {
     // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
     want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
                links_restarted ? Reason::LinksRestarted : Reason::Unfinished);

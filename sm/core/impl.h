@@ -146,6 +146,7 @@ struct SubnetManager::Impl {
   bool slept_sweeping{
       false};              // nothing happened here for seconds, while who is master is not known
   bool swept_anew{false};  // the first sweep was too old to plan by
+  bool swept_cut_off{false};  // switches told it nothing of cables that were moved meanwhile
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back

@@ -89,7 +89,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   told_first.reset();
   effects.recall.reset();
   recall_wanted = true;
-  watching = swept_anew = false;
+  watching = swept_anew = swept_cut_off = false;
   watch_at = now;
 }
 
