@@ -117,14 +117,16 @@ void Mastership::on_proof(const ib::mad::Packet& request, const Completion& comp
     packets_.push_back(*std::move(reply));
 }
 
-/// A standby does not sweep, so cables may have been moved since it knew who is at the end of which
-/// way. A HANDOVER is repeated until it is answered.
+/// A standby does not sweep, and a master knows nothing yet of a subnet that a cable has joined to
+/// its own: cables may have been moved since it knew who is at the end of which way. A HANDOVER is
+/// repeated until it is answered.
 bool Mastership::waits_for_sender(Instant now, const ib::mad::Packet& request,
                                   const ib::discover::Observed& seen) {
   const auto control =
       election::control_packet(request.mad.get<&ib::wire::MadHeader::attribute_modifier>());
   const auto way = way_back(request);
-  if (control != Event::Handover || state() != SmState::Standby || !way) return false;
+  if (control != Event::Handover || !way) return false;
+  if (state() != SmState::Standby && state() != SmState::Master) return false;
   const auto from = sender_of(request, seen);
   if (!from || seen.fabric.port(*from).guid == ib::wire::body<SmInfo>(request.mad).guid)
     return false;
