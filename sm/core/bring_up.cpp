@@ -386,6 +386,17 @@ bool SubnetManager::Impl::plan_by_found_routes(Instant now) {
   return true;
 }
 
+bool SubnetManager::Impl::is_unsettled(const Report& report) {
+  const bool missed = std::exchange(swept_cut_off, false);
+  const bool moved = std::ranges::any_of(
+      seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
+  // That there are no routes does not change by asking the same again.
+  const bool ports_missing = report.missing > report.lasting + (desired->routed ? 0U : 1U);
+  // Nor of those who do not answer, who have their time.
+  const bool settled = (!ports_missing || kept.count() > 0) && !has_unread_p_keys();
+  return !settled || moved || missed;
+}
+
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -440,14 +451,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   inputs.sa_state_lost = false;
   Report report = make_report(*desired, *seen, failures, refusals);
   report.differences = std::move(differences);
-  const bool moved = std::ranges::any_of(
-      seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
-  // That there are no routes does not change by asking the same again.
-  const bool ports_missing = report.missing > report.lasting + (desired->routed ? 0U : 1U);
-  // Nor of those who do not answer, who have their time.
-  const bool settled = (!ports_missing || kept.count() > 0) && !has_unread_p_keys();
-  const bool missed = std::exchange(swept_cut_off, false);
-  if ((!settled || links_restarted || moved || missed || links_have_fewer_vls) &&
+  if ((is_unsettled(report) || links_restarted || links_have_fewer_vls) &&
       ++round < options.rounds) {
     // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
     want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,

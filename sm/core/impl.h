@@ -409,6 +409,8 @@ struct SubnetManager::Impl {
   void break_off(Instant now);
   /// That, or ports changed before the first table was written.
   void end_half_way(Instant now, bool another_was_heard);
+  /// Whether what it says may change by another sweep at once.
+  bool is_unsettled(const Report& report);
   void end_apply(Instant now);
 
   void finish(Instant now, Report report);
