@@ -78,7 +78,8 @@ class LoopingEntry final : public SpoiledSets<ib::wire::LinearForwardingTable> {
     if (here == ib::fabric::kNoNode) return false;
     for (std::size_t i = 0; i < table.port.size(); ++i) {
       if (table.port[i] == 255 || table.port[i] == 0) continue;
-      const ib::Lid lid{static_cast<std::uint16_t>(out.packet.mad.attribute_modifier() * 64 + i)};
+      const ib::Lid lid{
+          static_cast<std::uint16_t>(std::size_t{out.packet.mad.attribute_modifier()} * 64 + i)};
       for (unsigned p = 1; p <= fabric.node(here).num_ports; ++p) {
         // To a switch that already sends here.
         const PortRef peer = fabric.port(here, p).peer;
