@@ -19,6 +19,7 @@ namespace {
 using ib::discover::ObservedPort;
 using ib::fabric::PortRef;
 using ib::wire::PortInfo;
+using ib::wire::PortState;
 using plan::PortWant;
 
 /// What the probed table should say was known; if it is another one now, or is not said, all is
