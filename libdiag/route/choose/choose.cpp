@@ -301,6 +301,7 @@ class Chooser {
   std::size_t least_trouble(const std::vector<Candidate>& passed, std::size_t first) const {
     std::size_t best = first;
     std::vector<tables::SlMoves> moves;
+    moves.reserve(passed.size());
     for (const Candidate& candidate : passed)
       moves.push_back(tables::sl_moves(fabric_, graph_, candidate.routes.lfts,
                                        candidate.routes.virtual_lanes, *before_.sls, checks_));
