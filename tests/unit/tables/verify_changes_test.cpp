@@ -81,8 +81,10 @@ std::vector<EntryChange> rerouted(const fabric::Fabric& fabric, const fabric::Co
   LinearTables fresh = routed_by_minhop(fabric, graph);
   std::vector<EntryChange> changes;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    for (std::uint16_t lid = 0; lid < fresh.lid_count(); ++lid)
-      if (fresh.at(s, Lid{lid}) != tables.at(s, Lid{lid})) changes.push_back({s, Lid{lid}});
+    for (std::size_t i = 0; i < fresh.lid_count(); ++i) {
+      const Lid lid{static_cast<std::uint16_t>(i)};
+      if (fresh.at(s, lid) != tables.at(s, lid)) changes.push_back({s, lid});
+    }
   tables = std::move(fresh);
   return changes;
 }
