@@ -48,7 +48,7 @@ class LostSet final : public Mutant {
   unsigned seen_{0};
 };
 
-/// Seldom: of a port that is set once more the next Set puts it right.
+/// One Set in 40, since a port that is set once more gets its own LID again.
 class LidTwice final : public SpoiledSets<ib::wire::PortInfo> {
  public:
   LidTwice() : SpoiledSets(attr::kPortInfo, 40) {}
