@@ -144,7 +144,7 @@ TableWork::Ports TableWork::wanted_lft(SwitchIndex s, std::uint32_t block) const
   Ports ports =
       ib::route::block_of(desired_.routing->lfts, s, static_cast<std::uint16_t>(block)).ports;
   for (std::size_t i = 0, lid = block * kLftBlock; i < kLftBlock && !kept_lids_.empty(); ++i, ++lid)
-    if (is_kept(lid)) ports[i] = kept_or(s, lid, ports[i]);
+    if (is_kept(lid)) ports[i] = kept_or_safe(s, lid, ports[i]);
   return ports;
 }
 
@@ -164,6 +164,13 @@ bool TableWork::is_known(SwitchIndex s, std::size_t lid) const {
 
 std::uint8_t TableWork::kept_or(SwitchIndex s, std::size_t lid, std::uint8_t port) const {
   return is_known(s, lid) ? held(desired_.routing->graph.node_of(s)).lft[lid] : port;
+}
+
+/// Likewise, of a LID for which all others keep what they have. A switch that has nothing may close
+/// a loop with that by its own entry, and gets none then.
+std::uint8_t TableWork::kept_or_safe(SwitchIndex s, std::size_t lid, std::uint8_t port) const {
+  if (is_known(s, lid)) return kept_or(s, lid, port);
+  return comes_back(s, ib::Lid{static_cast<std::uint16_t>(lid)}) ? ib::tables::kNoPort : port;
 }
 
 /// Whether a packet to `lid` from switch s comes to one that stays with what nobody knows.
@@ -205,15 +212,20 @@ ib::tables::LinearTables TableWork::tables_to_be() const {
     if (!is_ours_[graph.node_of(s)]) continue;
     const device::Forwarding& t = held(graph.node_of(s));
     const auto row = tables.row(s);
+    const bool stays = stay_.contains(s);
     for (std::size_t lid = 0; lid < row.size(); ++lid)
-      if ((is_kept(lid) || stay_.contains(s)) && t.lft_known[lid / kLftBlock])
+      if (stays && t.lft_known[lid / kLftBlock])
         row[lid] = t.lft[lid];
+      else if (is_kept(lid) && !stays)
+        row[lid] = kept_or_safe(s, lid, row[lid]);
   }
   return tables;
 }
 
-/// Blocks that nobody knows, on switches that are new or were rebooted, have nothing to keep and go
-/// out at once.
+/// Switches that are new or were rebooted hold no entry, and get theirs in the order, too, where
+/// others hold some: links that are ACTIVE may lead there by old entries and back by new ones.
+/// Other blocks that nobody knows (a Set without an answer) have no place in an order and go out at
+/// once.
 void TableWork::stage(const std::vector<bool>& silent) {
   staged_.clear();
   round_ = 0;
@@ -228,14 +240,16 @@ void TableWork::stage(const std::vector<bool>& silent) {
   const std::size_t lids = d.routing->lfts.lid_count();
   const auto with_those = stay_.empty() ? ib::tables::LinearTables() : tables_to_be();
   const auto& wanted = stay_.empty() ? d.routing->lfts : with_those;
+  const bool any_warm = std::ranges::any_of(states_, &State::was_warm);
   std::vector<ib::route::Transition::Write> differing;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     const NodeIndex n = graph.node_of(s);
     if (!is_ours_[n]) continue;
     const device::Forwarding& t = held(n);
     const auto row = wanted.row(s);
+    const bool is_empty = any_warm && !was_warm(n) && !stay_.contains(s);
     for (std::size_t block = 0; block < lft_blocks(); ++block) {
-      if (!t.lft_known[block]) continue;
+      if (!t.lft_known[block] && !is_empty) continue;
       const auto first = static_cast<std::ptrdiff_t>(block * kLftBlock);
       const auto size = std::min(kLftBlock, lids - block * kLftBlock);
       const auto entries = std::span(t.lft).subspan(block * kLftBlock, size);

@@ -96,6 +96,7 @@ class TableWork {
   bool is_known(ib::fabric::SwitchIndex s, std::size_t lid) const;
   /// The entry that a switch has; `port` where that is not known.
   std::uint8_t kept_or(ib::fabric::SwitchIndex s, std::size_t lid, std::uint8_t port) const;
+  std::uint8_t kept_or_safe(ib::fabric::SwitchIndex s, std::size_t lid, std::uint8_t port) const;
   void keep_lids();
   ib::tables::LinearTables tables_to_be() const;
   std::optional<ib::fabric::SwitchIndex> next_switch(ib::fabric::SwitchIndex s, ib::Lid lid) const;

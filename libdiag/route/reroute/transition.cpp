@@ -107,6 +107,7 @@ class OneLid {
   /// One more than the latest of those that change behind s; kept plus one in round_.
   std::uint32_t round_of(SwitchIndex s) {
     if (round_[s] != 0) return round_[s] - 1;
+    round_[s] = 1;  // where `after` has a loop all the same, it ends
     std::uint32_t round = 0;
     const SwitchIndex to = far(s, after(s));
     if (to != fabric::kNoSwitch && visit_[to].part == visit_[s].part) {

@@ -214,6 +214,44 @@ TEST(Apply, ATopBelowTheOneThatWasSetIsSaidAndSetAgain) {
   EXPECT_THAT(scene.failures, IsEmpty());
 }
 
+/// H2 and H3 have changed places: S2 sends what is for H2 to S1 still, and S1 is to send it to S2.
+TEST(Apply, ASwitchThatWasRebootedGetsNoEntryThatLeadsBackByOldOnesOfOthers) {
+  Scene before;
+  before.run();
+  std::string swapped(kSmallSubnet);
+  for (const auto& [from, to] :
+       {std::pair{"40\"[1](41)", "@"}, std::pair{"50\"[1](51)", "40\"[1](41)"},
+        std::pair{"@", "50\"[1](51)"}})
+    swapped.replace(swapped.find(from), std::string_view(from).size(), to);
+  const auto end = [&](const char* host) { return swapped.find("Ca", swapped.find(host)); };
+  swapped.replace(swapped.find("10\"[2]", end("caguid=0x40")), 6, "20\"[3]");
+  swapped.replace(swapped.find("20\"[3]", end("caguid=0x50")), 6, "10\"[2]");
+  Scene scene;
+  scene.seen = cold_subnet(swapped);
+  scene.desired = before.desired;
+  scene.replan();
+  scene.run();
+  before.known.inventory.for_each_forwarding([&](Guid guid, const device::Forwarding& held) {
+    scene.known.inventory.own_forwarding(guid) = held;
+  });
+  scene.seen->nodes[node_of(*scene.seen, 0x10)].switch_info->linear_fdb_top = 0;
+
+  scene.replan();
+  std::map<Guid, std::uint8_t> to_h2{{Guid{0x10}, 255}, {Guid{0x20}, 1}};
+  const ib::Lid h2 = scene.seen->port(port_of(*scene.seen, 0x40)).info().lid;
+  unsigned changes = 0;
+  for (const Asked& set : scene.run_sets()) {
+    if (!set.is_set(attr::kLinearForwarding)) continue;
+    to_h2[set.node] = ib::wire::body<ib::wire::LinearForwardingTable>(set.mad).port[h2.value];
+    ++changes;
+    EXPECT_FALSE((to_h2[Guid{0x10}] == 3 || to_h2[Guid{0x10}] == 4) && to_h2[Guid{0x20}] < 3);
+  }
+  EXPECT_THAT(scene.failures, IsEmpty());
+  EXPECT_GT(changes, 1U);
+  EXPECT_EQ(to_h2[Guid{0x20}], 3);
+  EXPECT_THAT(to_h2[Guid{0x10}], testing::AnyOf(3, 4));
+}
+
 /// That a port changed it said before, and what it said was cleared after.
 TEST(Apply, ASwitchWhoseLinkFellBackSinceTheSweepMayHaveBeenRebooted) {
   Scene scene;
@@ -299,7 +337,8 @@ TEST(Apply, BlocksThatADeviceDoesNotTakeAreNamedAsOneTableAndNotSentAgain) {
               ElementsAre(testing::Field(
                   &Refusal::message,
                   AllOf(HasSubstr("H3"), HasSubstr("VLArbitration"), HasSubstr("port 1 block 1: "),
-                        HasSubstr("holds another value than was set"), HasSubstr("(and so 1 other block)")))));
+                        HasSubstr("holds another value than was set"),
+                        HasSubstr("(and so 1 other block)")))));
   scene.replan();
   const auto again = scene.run_sets(arbitration);
   EXPECT_EQ(count(again, attr::kVlArbitration), 0U)
