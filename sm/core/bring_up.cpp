@@ -237,6 +237,7 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
   take_logs(mastership);
   if (mastership.take_relieved()) effects.relieved = true;
   if (mastership.take_news()) effects.sm_status = mastership.status();
+  if (mastership.take_started()) sweep_after_start(now);
   if (mastership.take_others_changed() && snapshot) publish_device_state();
   if (state == State::Deciding && mastership.is_decided()) on_decided(now);
 }

@@ -59,6 +59,8 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 inline constexpr Duration kSleepLeast = std::chrono::seconds(3);
 /// By one that starts even sooner, when a question of its first sweep has gone unanswered.
 inline constexpr Duration kNapLeast = std::chrono::seconds(1);
+/// Between two sweeps for which others call that start, or say so.
+inline constexpr Duration kStartsApart = std::chrono::seconds(10);
 inline constexpr unsigned kInconsistentSweepsMax = 2;  // in a row
 inline constexpr Duration kRetryFirst = std::chrono::seconds(1);
 inline constexpr Duration kAskAgainFirst = std::chrono::minutes(1);
@@ -156,6 +158,7 @@ struct SubnetManager::Impl {
   bool rewriting{false};                    // the next plan that is programmed is sent whole
   std::map<ib::Guid, std::string> renamed;  // nodes, since the last publication
   Instant rename_at{kNever};                // when it is published
+  Instant start_sweep_from{0};              // no whole sweep for another one that started before
   Instant balance_at{kNever};               // routes, unless something changes before
   bool balancing{false};                    // they are being
   bool recall_wanted{true};                 // another one may have written what is stored
@@ -290,6 +293,9 @@ struct SubnetManager::Impl {
 
   /// It happens late, and not as late as counts as sleep: the whole is swept.
   void sweep_after_nap(Instant now);
+
+  /// Another subnet manager is known to have started: the whole is swept.
+  void sweep_after_start(Instant now);
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);

@@ -126,6 +126,8 @@ class Mastership {
   bool take_news() { return std::exchange(news_, false); }
   /// True once when SmStatus::answers has come to its end.
   bool take_relieved() { return std::exchange(relieved_, false); }
+  /// True once after another one is known to have started.
+  bool take_started() { return others_.take_started(); }
   /// True once after others came, went or changed.
   bool take_others_changed() { return std::exchange(others_changed_, false); }
   /// Control packets that were refused.

@@ -100,6 +100,7 @@ std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
   manager.claims = {};
   const bool news = !manager.known || manager.info.sm_state != info.sm_state ||
                     manager.info.priority != info.priority;
+  started_ = started_ || !manager.known || info.act_count < manager.info.act_count;
   if (!manager.known || manager.info.sm_state != info.sm_state) {
     manager.since = now;
     // What it refused while it followed another one it takes as a master.

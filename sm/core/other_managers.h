@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libdiag/base/instant.h"
@@ -47,6 +48,8 @@ class OtherManagers {
   /// The port `asked` answered; what to say of it, if that is news.
   std::optional<ib::LogEvent> on_answer(ib::Instant now, ib::Guid asked,
                                         const ib::wire::SmInfo& info, ib::Guid own);
+  /// True once after one answered that was not known, or whose ActCount fell: it started since.
+  bool take_started() { return std::exchange(started_, false); }
   /// It did not answer.
   void on_silence(ib::Guid guid);
   /// Its host answered that nobody is there.
@@ -68,6 +71,7 @@ class OtherManagers {
   std::set<ib::Guid> allowed_;
   std::map<ib::Guid, OtherManager> all_;
   std::set<ib::Guid> liars_;  // that were told of
+  bool started_{false};
 
   /// What to say of a master whose ActCount does not move (IBA 14.2.5.13: a heartbeat).
   std::optional<ib::LogEvent> idle_master(ib::Instant now, OtherManager& manager) const;

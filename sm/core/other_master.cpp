@@ -45,6 +45,17 @@ void SubnetManager::Impl::sweep_after_nap(Instant now) {
     want_sweep(now, Reason::ChangeSeen);
 }
 
+/// Before it found this one it may have been master of what it could reach, and have told switches
+/// other tables. A whole sweep shows whom it told.
+void SubnetManager::Impl::sweep_after_start(Instant now) {
+  if (!desired || !mastership.is_master()) return;
+  const bool one_is_to_come = start_sweep_from > now + kStartsApart;
+  if (one_is_to_come) return;
+  const Instant at = std::max(now, start_sweep_from);
+  start_sweep_from = at + kStartsApart;
+  want_sweep(at, Reason::ChangeSeen);
+}
+
 void SubnetManager::Impl::stand_down(Instant now) {
   left.reset();
   sweep.reset();

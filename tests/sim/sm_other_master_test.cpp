@@ -132,6 +132,47 @@ TEST_F(OtherMaster, ThatAnswersAndDoesNothingIsNamed) {
   EXPECT_EQ(sets_, 0U);
 }
 
+/// It was master of what it reached for a moment, and told a switch other things.
+TEST_F(OtherMaster, WhatOneThatStartedHasToldSwitchesIsPutRight) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(1s);
+  const auto& f = run_->model().topology();
+  const auto at = Stranger::last_host(f);
+  guid_ = f.port(at).guid;
+  Stranger stranger(*run_, at);
+  const ib::fabric::NodeIndex n = f.port(at).peer.node;
+  const ib::Lid lid = run_->model().port_info({n, 0}).lid;
+  const ib::Lid cut_off = run_->model().port_info({f.port(run_->at()).peer.node, 0}).lid;
+  auto info = run_->model().port_info({n, 0});
+  info.master_sm_lid = stranger.lid();
+  info.port_state = ib::wire::PortState::NoChange;
+  info.port_physical_state = ib::wire::PhysState::NoChange;
+  stranger.set(lid, attr::kPortInfo, 0, info);
+  ib::wire::LinearForwardingTable table;
+  for (std::uint16_t i = 0; i < 64; ++i) table.port[i] = run_->model().lft(n, ib::Lid{i});
+  const std::uint8_t port = std::exchange(table.port[cut_off.value], std::uint8_t{255});
+  stranger.set(lid, attr::kLinearForwarding, 0, table);
+  run_->run_for(100ms);
+  ASSERT_EQ(run_->model().lft(n, cut_off), 255) << "the Set took";
+  ASSERT_EQ(run_->model().port_info({n, 0}).master_sm_lid, stranger.lid()) << "the Set took";
+
+  run_->watch([this](const ib::mad::Packet& p) {
+    if (p.mad.attribute_id() != attr::kSmInfo) return true;
+    questions_.push_back(p);
+    return false;
+  });
+  run_->model().set_is_sm(run_->now(), at, true);
+  for (int i = 0; i < 50; ++i) {
+    run_->run_for(100ms);
+    for (auto& question : std::exchange(questions_, {}))
+      answer(std::move(question), SmState::Standby);
+  }
+  EXPECT_TRUE(run_->sm().mastership().is_master());
+  EXPECT_EQ(run_->model().lft(n, cut_off), port);
+  EXPECT_EQ(run_->model().port_info({n, 0}).master_sm_lid, run_->model().port_info(run_->at()).lid);
+}
+
 /// As after a restart, or as a liar has it.
 TEST_F(OtherMaster, WhoseActCountGoesBackwardsIsAsAnyOther) {
   start_beside(SmState::Master);
