@@ -483,6 +483,7 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   std::ranges::move(report.lasting_lines, std::back_inserter(report.lines));
   report.lasting_lines.clear();
   report.silent = kept.count();
+  report.changed = trap_look.switches_waiting();
   for (std::string& line : flapping.held_links()) {
     ++report.held_down;
     report.lines.push_back(std::move(line));

@@ -29,6 +29,7 @@ std::string Report::headline() const {
       cas, routers, links, lids, mads, std::chrono::duration<double>(took).count());
   if (unmanaged > 0) line += fmt::format(" unmanaged={}", unmanaged);
   if (silent > 0) line += fmt::format(" silent={}", silent);
+  if (changed > 0) line += fmt::format(" changed={}", changed);
   if (degraded > 0) line += fmt::format(" degraded={}", degraded);
   if (held_down > 0) line += fmt::format(" held_down={}", held_down);
   if (refused > 0) line += fmt::format(" refused={}", refused);

@@ -23,11 +23,12 @@ struct Report {
   std::size_t unmanaged{};
   std::size_t duplicate_guids{};  // nodes with the GUID of another one
   std::size_t missing{};
-  std::size_t lasting{};         // of these: asking the same again changes nothing
-  std::size_t refused{};         // tables that devices did not take, those of `missing` aside
-  std::size_t held_down{};       // links that flap
-  std::size_t degraded{};        // links below what both ends can do
-  std::size_t silent{};          // managed nodes that did not answer and were not waited for
+  std::size_t lasting{};    // of these: asking the same again changes nothing
+  std::size_t refused{};    // tables that devices did not take, those of `missing` aside
+  std::size_t held_down{};  // links that flap
+  std::size_t degraded{};   // links below what both ends can do
+  std::size_t silent{};     // managed nodes that did not answer and were not waited for
+  std::size_t changed{};    // switches that said meanwhile that links changed: looked at next
   std::vector<apply::Difference> differences;  // where it was rehearsed, by phase
   std::vector<std::string> lasting_lines;      // among `lines` in the end, and not logged each time
   std::vector<std::string> lines;  // for each missing port, node not managed and link held down

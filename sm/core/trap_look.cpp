@@ -92,6 +92,11 @@ bool TrapLook::waiting() const {
   return std::ranges::any_of(senders_, [](const auto& s) { return !s.second.wanted.empty(); });
 }
 
+std::size_t TrapLook::switches_waiting() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      senders_, [](const auto& s) { return s.second.wanted.contains(Kind::LinkState); }));
+}
+
 Instant TrapLook::due() const {
   Instant due = ib::kNever;
   for (const auto& [guid, sender] : senders_)

@@ -55,6 +55,8 @@ class TrapLook {
 
   /// A trap that is worth a look came and nobody has looked yet.
   bool waiting() const;
+  /// Switches that said so of their links, and nobody has looked yet.
+  std::size_t switches_waiting() const;
   /// A look is under way, and may set a SwitchInfo that no other Set is to cross.
   bool busy() const { return !looks_.empty(); }
 

@@ -134,7 +134,7 @@ class WidenedPKey final : public Mutant {
 
 class UpTooEarly final : public Mutant {
   void on_report(System&, Seat&, sm::core::Report& report) override {
-    report.missing = report.unmanaged = report.silent = report.held_down = 0;
+    report.missing = report.unmanaged = report.silent = report.held_down = report.changed = 0;
   }
 };
 
