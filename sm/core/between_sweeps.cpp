@@ -3,6 +3,8 @@
 
 #include "libdiag/base/text.h"
 #include "sm/core/impl.h"
+#include "sm/plan/kept_rows.h"
+#include "sm/plan/routes.h"
 
 namespace sm::core {
 namespace {
@@ -164,6 +166,19 @@ void SubnetManager::Impl::begin_multicast(Instant now) {
   begin_apply();
 }
 
+/// Rows that another subnet manager told, or an ibsm whose store is lost, stand while routes need
+/// one VL, unless packets are lost by them.
+void SubnetManager::Impl::put_back_foreign_vls(Instant now) {
+  if (desired->vl_tables || !inputs.vls_are_untouched() || !mastership.is_master()) return;
+  const auto sls = static_cast<std::uint16_t>(plan::used_sls(options.plan) | 1U);
+  if (!plan::any_row_drops(*seen, known.inventory, sls)) return;
+  log(LogLevel::Warning, "tables",
+      "SL2VL of some ports, which this subnet manager did not write, drops packets that are to "
+      "arrive: all ports get the default");
+  remember_vls(store::DeviceVls::Told);
+  want_sweep(now, Reason::Unfinished);
+}
+
 void SubnetManager::Impl::go_on_reading(Instant now) {
   if (tables.due() <= now)
     tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
@@ -173,6 +188,7 @@ void SubnetManager::Impl::go_on_reading(Instant now) {
   take_logs(tables);
   if (news) publish_device_state();
   if (!news || !tables.at_rest()) return;
+  put_back_foreign_vls(now);
   // Without a partition file what they hold is no reason to keep a first sweep waiting.
   const bool planned_after_reading = !desired->partitions->from_file;
   if ((tables.take_rewritten() || planned_after_reading) && plan_blocks_again())

@@ -102,7 +102,7 @@ struct SubnetManager::Impl {
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
-  std::set<ib::Guid> clients_doubted;  // of these ports, which have not taken the request yet
+  std::set<ib::Guid> clients_doubted;     // of these ports, which have not taken the request yet
   std::vector<ib::Guid> doubts_to_store;  // those that the store does not have yet
   std::set<std::pair<ib::Guid, std::uint8_t>> fewer_vls_told;  // of `known`, those that were named
   std::shared_ptr<const plan::Desired> desired;
@@ -146,8 +146,8 @@ struct SubnetManager::Impl {
   bool sweeps_part{false};    // it does
   bool store_is_ours{false};  // that of a process alone: it is of the fabric that was found
   bool slept_sweeping{
-      false};              // nothing happened here for seconds, while who is master is not known
-  bool swept_anew{false};  // the first sweep was too old to plan by
+      false};                 // nothing happened here for seconds, while who is master is not known
+  bool swept_anew{false};     // the first sweep was too old to plan by
   bool swept_cut_off{false};  // switches told it nothing of cables that were moved meanwhile
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
@@ -398,6 +398,9 @@ struct SubnetManager::Impl {
   /// Names ports that operate fewer VLs than they say they have, once. True: there are new ones,
   /// and the other ends of their links are to follow.
   bool tell_fewer_vls();
+
+  /// What devices hold was read.
+  void put_back_foreign_vls(Instant now);
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
   void remember_vls(store::DeviceVls vls);

@@ -34,6 +34,8 @@ class PlanInputs {
   store::Batch remember_lids(const plan::Desired& plan);
   /// What is so of SL2VL and VL arbitration of devices from now on. Empty: that is known.
   store::Batch remember_vls(store::DeviceVls vls);
+  /// As far as is remembered nobody told devices any.
+  bool vls_are_untouched() const { return vls_ == store::DeviceVls::Untouched; }
   /// Everybody who ever had a LID is in `plan`, whose LIDs are remembered.
   bool all_are_there(const plan::Desired& plan) const;
   /// How the routes were made that are followed; of an engine that passed only.

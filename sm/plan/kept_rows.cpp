@@ -11,6 +11,23 @@ namespace sm::plan {
 
 using ib::fabric::SwitchIndex;
 
+namespace {
+/// By the row in `block`, on a link of `vls` data VLs; 0: it is not known of how many.
+std::uint16_t dropped_sls(const device::Block& block, unsigned vls) {
+  constexpr std::uint8_t kVlDrops = 15;
+  const auto row = ib::wire::decode<ib::wire::SlToVlTable>(block.data()).vl;
+  std::uint16_t dropped = 0;
+  for (std::size_t sl = 0; sl < row.size(); ++sl)
+    if (row[sl] == kVlDrops || (vls != 0 && row[sl] >= vls))
+      dropped = static_cast<std::uint16_t>(dropped | 1U << sl);
+  return dropped;
+}
+
+unsigned operated_vls(const ib::discover::ObservedPort& port) {
+  return ib::wire::data_vls(port.get<&ib::wire::PortInfo::operational_vls>());
+}
+}  // namespace
+
 ib::tables::SlToVl with_kept_rows(const ib::tables::SlToVl& planned,
                                   const ib::fabric::CompactGraph& graph,
                                   const std::set<ib::Guid>& keepers,
@@ -38,7 +55,6 @@ ib::tables::SlToVl with_kept_rows(const ib::tables::SlToVl& planned,
 std::map<ib::fabric::PortRef, std::uint16_t> sls_dropped_by_hosts(
     const ib::discover::Observed& observed, const std::set<ib::Guid>& keepers,
     const device::Inventory& held) {
-  constexpr std::uint8_t kVlDrops = 15;
   std::map<ib::fabric::PortRef, std::uint16_t> out;
   for (const ib::Guid guid : keepers) {
     const auto n = observed.fabric.find_node(guid);
@@ -48,17 +64,35 @@ std::map<ib::fabric::PortRef, std::uint16_t> sls_dropped_by_hosts(
       const auto* seen = observed.known_port(port);
       const auto* block = held.held(device::kSlToVl, guid, {port.port, 0, 0});
       if (seen == nullptr || block == nullptr) continue;
-      const unsigned vls =
-          ib::wire::data_vls(seen->get<&ib::wire::PortInfo::operational_vls>());  // 0: not known
-      const auto row = ib::wire::decode<ib::wire::SlToVlTable>(block->data()).vl;
-      std::uint16_t dropped = 0;
-      for (std::size_t sl = 0; sl < row.size(); ++sl)
-        if (row[sl] == kVlDrops || (vls != 0 && row[sl] >= vls))
-          dropped = static_cast<std::uint16_t>(dropped | 1U << sl);
+      const std::uint16_t dropped = dropped_sls(*block, operated_vls(*seen));
       if (dropped != 0) out.emplace(port, dropped);
     }
   }
   return out;
+}
+
+bool any_row_drops(const ib::discover::Observed& observed, const device::Inventory& held,
+                   std::uint16_t sls) {
+  std::vector<device::Slot> slots;
+  for (ib::fabric::NodeIndex n = 0; n < observed.nodes.size(); ++n) {
+    const auto& node = observed.fabric.node(n);
+    const device::NodeTables* tables = held.find(node.guid);
+    if (tables == nullptr) continue;
+    const auto is_active = [&](std::uint8_t p) {
+      const auto* port = observed.known_port({n, p});
+      return port != nullptr && port->state() == ib::wire::PortState::Active;
+    };
+    slots.clear();
+    device::kSlToVl.slots(observed, n, slots);
+    for (const device::Slot slot : slots) {
+      const device::Block* block = tables->held(device::kSlToVl, slot);
+      if (block == nullptr || slot.port == 0 || !is_active(slot.port)) continue;
+      if (slot.input != 0 && !is_active(slot.input)) continue;
+      const unsigned vls = operated_vls(*observed.known_port({n, slot.port}));
+      if ((dropped_sls(*block, vls) & sls) != 0) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace sm::plan

@@ -24,4 +24,8 @@ std::map<ib::fabric::PortRef, std::uint16_t> sls_dropped_by_hosts(
     const ib::discover::Observed& observed, const std::set<ib::Guid>& keepers,
     const device::Inventory& held);
 
+/// Some row that a port in use is known to hold drops packets of `sls` (a bit each), as above.
+bool any_row_drops(const ib::discover::Observed& observed, const device::Inventory& held,
+                   std::uint16_t sls);
+
 }  // namespace sm::plan

@@ -326,6 +326,33 @@ class PathsOnSl {
   sa::test::PathWorld w_;
 };
 
+/// As another subnet manager told them, or an ibsm whose store is lost.
+TEST(RowsOfAnother, StandUnlessTheyDropPacketsThatAreToArrive) {
+  for (const std::uint8_t sl : {std::uint8_t{0}, std::uint8_t{5}}) {
+    SCOPED_TRACE(int{sl});
+    core::Options before = routed_by("updn");
+    before.plan.qos_sets[0].sl_to_vl = std::vector<std::uint8_t>(16, 0);
+    before.plan.qos_sets[0].sl_to_vl[sl] = 15;
+    SmOnModel run(torus_of_25());
+    run.boot_as(before);
+    ASSERT_TRUE(run.run_until_reports(1));
+    const PortRef host = run.at();
+    ASSERT_EQ(run.model().sl_to_vl(host, 0).vl[sl], 15U);
+    core::Options options = routed_by("updn");
+    options.plan.qos = false;
+    run.boot_as(options);
+    run.boot_without_memory();
+    run.run_for(20s);
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    EXPECT_EQ(run.model().sl_to_vl(host, 0).vl[sl], sl == 0 ? 0U : 15U);
+    const PortRef at_switch = run.model().topology().port(host).peer;
+    for (unsigned in = 1; in < 5; ++in)
+      EXPECT_EQ(run.model().sl_to_vl(at_switch, static_cast<std::uint8_t>(in)).vl[sl],
+                sl == 0 ? 0U : 15U);
+    EXPECT_EQ(run.kept().vls, sl == 0 ? store::DeviceVls::PutBack : store::DeviceVls::Untouched);
+  }
+}
+
 /// SL 3 was dropped everywhere; then no more, but a host does not take that.
 TEST(RefusedTables, AHostThatKeepsRowsWhichDropAnSlHasNoPathOnItAndOthersHave) {
   for (const char* trait : {"refuse", "keep"}) {
