@@ -29,6 +29,31 @@ void* allocate_table(std::size_t bytes) {
 
 void free_table(void* table, std::size_t bytes) { ::operator delete(table, alignment(bytes)); }
 
+LinearTables::Ports::iterator LinearTables::start_of(std::size_t row) {
+  return ports_.begin() + static_cast<std::ptrdiff_t>(row * lids_);
+}
+
+void LinearTables::erase_rows(std::span<const fabric::SwitchIndex> rows) {
+  if (rows.empty()) return;
+  auto end = start_of(rows.front());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto next = i + 1 < rows.size() ? start_of(rows[i + 1]) : ports_.end();
+    end = std::copy(start_of(rows[i] + std::size_t{1}), next, end);
+  }
+  ports_.erase(end, ports_.end());
+}
+
+void LinearTables::insert_rows(std::span<const fabric::SwitchIndex> rows) {
+  std::size_t end = switch_count();  // of the rows that are still where they were
+  ports_.resize((end + rows.size()) * lids_);
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    const std::size_t first = rows[i] - i;
+    std::copy_backward(start_of(first), start_of(end), start_of(end + i + 1));
+    std::fill_n(start_of(rows[i]), lids_, kNoPort);
+    end = first;
+  }
+}
+
 LinearTables carried_over(const LinearTables& tables, const fabric::CompactGraph& from,
                           const fabric::CompactGraph& to) {
   std::unordered_map<Guid, fabric::SwitchIndex> old;

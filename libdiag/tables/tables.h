@@ -83,10 +83,16 @@ class LinearTables {
   std::span<const std::uint8_t> row(fabric::SwitchIndex s) const {
     return {ports_.data() + s * lids_, lids_};
   }
+  /// Takes out the rows of these switches, ascending; those behind them move up. The memory stays.
+  void erase_rows(std::span<const fabric::SwitchIndex> rows);
+  /// The way back: rows without entries come in, and are at these indexes then, ascending.
+  void insert_rows(std::span<const fabric::SwitchIndex> rows);
   friend bool operator==(const LinearTables&, const LinearTables&) = default;
 
  private:
   using Ports = std::vector<std::uint8_t, TableAllocator<std::uint8_t>>;
+  Ports::iterator start_of(std::size_t row);
+
   std::size_t lids_{0};
   Ports ports_;
 };

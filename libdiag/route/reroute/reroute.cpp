@@ -168,40 +168,50 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
 
 /// update(), own ways apart.
 Result<Difference> Rerouter::follow(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
-  Difference result;
   Request request{&fabric, &now, options_, nullptr, vls_};
-  const auto sls = tables::carried_over(state_->routes.virtual_lanes.sls, state_->here(), now);
-  request.previous_sls = &sls;
-  const auto rows =
-      tables::carried_over(state_->routes.virtual_lanes.sl_to_vl, state_->here(), now);
-  request.previous_sl_to_vl = &rows;
-  if (origin_ != nullptr && origin_->is_made_for(request) && origin_->mixes_with(request))
+  // SLs are kept by pairs of switches, many in a large fabric, and following links takes none.
+  const fabric::CompactGraph was = state_->here();
+  tables::PathSls sls;
+  tables::SlToVl rows;
+  const auto with_sls = [&]() -> const Request& {
+    if (request.previous_sls != nullptr) return request;
+    sls = tables::carried_over(state_->routes.virtual_lanes.sls, was, now);
+    rows = tables::carried_over(state_->routes.virtual_lanes.sl_to_vl, was, now);
+    request.previous_sls = &sls;
+    request.previous_sl_to_vl = &rows;
+    return request;
+  };
+  if (origin_ != nullptr && origin_->is_made_for(request) && origin_->mixes_with(with_sls()))
     return return_to_origin(request);
-  if (state_->follow(request)) {
-    std::unique_ptr<State> fresh;
-    // What was near when the links were the same is so again.
-    const bool is_new = state_->has_moved() && !state_->has_returned();
-    if (is_new && state_->has_lost_switches()) state_->level_out(State::Moving::All);
-    if (is_new && !is_near(state_->load_max(), state_->load_floor())) {
-      state_->level_out(State::Moving::Mended);
-      fresh = better(*state_, request);
-    }
-    result = state_->take_changes();
-    const bool loaded = fresh != nullptr;
-    if (!loaded && leaves_out_of_reach(result, now, state_->has_lost_switches()))
-      fresh = reaching_more(request);
-    if (fresh == nullptr) return result;
-    leave(now);
-    tables::LinearTables before = std::move(state_->routes.lfts);
-    for (const auto& entry : result.entries) before.set(entry.at, entry.lid, entry.before);
-    state_ = std::move(fresh);
-    result = difference(before, state_->routes.lfts);
-    result.recomputed =
-        loaded ? "by the order that was kept the most loaded link carries a tenth too much"
-               : "by the order that was kept hosts do not reach all switches";
-    return result;
+  if (!state_->follow(request)) return route_again(with_sls());
+  std::unique_ptr<State> fresh;
+  // What was near when the links were the same is so again.
+  const bool is_new = state_->has_moved() && !state_->has_returned();
+  if (is_new && state_->has_lost_switches()) state_->level_out(State::Moving::All);
+  if (is_new && !is_near(state_->load_max(), state_->load_floor())) {
+    state_->level_out(State::Moving::Mended);
+    fresh = better(*state_, with_sls());
   }
+  Difference result = state_->take_changes();
+  const bool loaded = fresh != nullptr;
+  if (!loaded && leaves_out_of_reach(result, now, state_->has_lost_switches()))
+    fresh = reaching_more(with_sls());
+  if (fresh == nullptr) return result;
+  leave(now);
+  tables::LinearTables before = std::move(state_->routes.lfts);
+  for (const auto& entry : result.entries) before.set(entry.at, entry.lid, entry.before);
+  state_ = std::move(fresh);
+  result = difference(before, state_->routes.lfts);
+  result.recomputed =
+      loaded ? "by the order that was kept the most loaded link carries a tenth too much"
+             : "by the order that was kept hosts do not reach all switches";
+  return result;
+}
 
+/// Where links cannot be followed.
+Result<Difference> Rerouter::route_again(const Request& request) {
+  const fabric::CompactGraph& now = *request.graph;
+  Difference result;
   leave(now);
   const tables::LinearTables before = carried_over(state_->routes.lfts, state_->here(), now);
   if (engine_->candidates != nullptr) {

@@ -103,6 +103,7 @@ class Rerouter {
   std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,
                                     const tables::LinearTables& before) const;
   Result<Difference> follow(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
+  Result<Difference> route_again(const Request& request);
   void leave(const fabric::CompactGraph& now);
   Difference return_to_origin(const Request& request);
   std::unique_ptr<State> reaching_more(const Request& request) const;

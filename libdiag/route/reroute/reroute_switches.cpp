@@ -59,9 +59,15 @@ bool Rerouter::State::same_rest(const fabric::CompactGraph& now) const {
   return is == now.destinations().end();
 }
 
-/// Tables by the switches of `now`; those that came hold nothing.
+/// Tables by the switches of `now`; those that came hold nothing. They are what is largest here, so
+/// they are not copied.
 void Rerouter::State::move_rows(const fabric::CompactGraph& now) {
-  routes.lfts = carried_over(routes.lfts, here(), now);
+  std::vector<SwitchIndex> rows;
+  for (const SwitchIndex s : went_) rows.push_back(place_[s]);
+  routes.lfts.erase_rows(rows);
+  rows.clear();
+  for (const SwitchIndex s : came_) rows.push_back(next_[s]);
+  routes.lfts.insert_rows(rows);
   place_ = next_;
   here_.reset();
   if (now.switch_count() != links.graph.switch_count()) here_ = now;
