@@ -359,23 +359,32 @@ bool Sweep::Impl::claims_agree() const {
   return true;
 }
 
-/// Of what was in trouble before, what this sweep did not look at.
+/// Of what was in trouble before, what this sweep did not look at. All are where ways lead now: a
+/// node may have been found first by a cable that is gone.
 void Sweep::Impl::carry_troubles_over() {
   auto found = std::exchange(seen.troubles, {});
+  const auto is_through_port = [](const Trouble& t) {
+    return t.behind && t.attribute == wire::attr::kNodeInfo;
+  };
+  const auto place = [&](Trouble& t, NodeIndex n) {
+    const auto& route = seen.nodes[n].route;
+    t.route = is_through_port(t) ? route.extended(t.behind.port) : route;
+    if (!is_through_port(t)) t.behind = part->via[n];
+  };
   for (const Trouble& t : options.partial->troubles) {
-    const bool is_through_port = t.behind && t.attribute == wire::attr::kNodeInfo;
     const auto n =
-        is_through_port ? std::optional(t.behind.node) : seen.fabric.find_node(t.node_guid);
+        is_through_port(t) ? std::optional(t.behind.node) : seen.fabric.find_node(t.node_guid);
     if (!n || !is_reached(*n)) continue;
     const Look look = part->look[*n];
     if (look == Look::Read || look == Look::New) continue;
-    if (is_through_port && claim[seen.port_index(t.behind)]) continue;
-    Trouble& carried = seen.troubles.emplace_back(t);
-    const auto& route = seen.nodes[*n].route;
-    carried.route = is_through_port ? route.extended(t.behind.port) : route;
-    if (!is_through_port) carried.behind = part->via[*n];
+    if (is_through_port(t) && claim[seen.port_index(t.behind)]) continue;
+    place(seen.troubles.emplace_back(t), *n);
   }
-  std::ranges::move(found, std::back_inserter(seen.troubles));
+  for (Trouble& t : found) {
+    const auto n = is_through_port(t) ? std::nullopt : seen.fabric.find_node(t.node_guid);
+    if (n && is_reached(*n)) place(t, *n);
+    seen.troubles.push_back(std::move(t));
+  }
 }
 
 void Sweep::Impl::settle_partial() {
