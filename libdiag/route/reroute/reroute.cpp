@@ -7,6 +7,7 @@
 #include "libdiag/route/option_use.h"
 #include "libdiag/route/reroute/reroute_origin.h"
 #include "libdiag/route/reroute/reroute_state.h"
+#include "libdiag/route/reroute/tree_claim.h"
 #include "libdiag/route/spread/compute_nodes.h"
 #include "libdiag/tables/verify.h"
 
@@ -403,9 +404,15 @@ std::optional<Routes> Rerouter::kept_as_made(const Request& request,
   tables::VerifyOptions checks;
   checks.loads = false;
   checks.credit_loops_are_must = kept.promises_deadlock_freedom;
-  const auto verdict =
-      tables::verify(*request.fabric, *request.graph, kept.lfts, kept.virtual_lanes, {}, checks);
-  if (!verdict.must_ok()) return std::nullopt;
+  const auto is_proved = [&](const tables::MulticastCheck& trees) {
+    return tables::verify(*request.fabric, *request.graph, kept.lfts, kept.virtual_lanes, trees,
+                          checks)
+        .must_ok();
+  };
+  // Where some entries had to be mended the trees that were claimed may close a loop with them.
+  if (is_proved(TreeClaim(*request.graph, kept.multicast).check())) return kept;
+  kept.multicast = {};
+  if (!is_proved({})) return std::nullopt;
   return kept;
 }
 
