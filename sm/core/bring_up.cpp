@@ -21,6 +21,13 @@ bool was_cut_off(const Observed& swept) {
   return own != nullptr && own->state() == ib::wire::PortState::Initialize;
 }
 
+/// Some switch says that a port of it has changed.
+bool says_change(const Observed& swept) {
+  return std::ranges::any_of(swept.nodes, [](const auto& node) {
+    return node.switch_info && node.switch_info->port_state_change;
+  });
+}
+
 bool are_held(const plan::FoundRoutes& found, const plan::Desired& planned) {
   return plan::is_held(found, planned.routing->graph, planned.routing->lfts);
 }
@@ -71,7 +78,7 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   scope.want(places_of(kept.nodes()));
   auto partial = scope.take(seen);
   log(LogLevel::Verbose, "sweep", fmt::format("{} sweep: {}", partial ? "partial" : "full", why));
-  operator_asked = reasons.contains(Reason::Operator);
+  operator_asked = std::exchange(reads_back, false) || reasons.contains(Reason::Operator);
   if (round == 0) patient = !desired || operator_asked;
   cut_short = false;
   cut_at = patient ? kNever : now + kSilence;
@@ -144,6 +151,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   } else {
     swept_cut_off = desired != nullptr && was_cut_off(*found);
     scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
+    first_took_long = desired == nullptr && now - began >= kSweepOld && says_change(*found);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
@@ -498,6 +506,8 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   }
   effects.reports.push_back(std::move(report));
   rest(now);
+  // No switch was told to forget what it said before it was read, so it cannot say what is newer.
+  if (std::exchange(first_took_long, false)) want_sweep(now, Reason::ChangeSeen);
 }
 
 void SubnetManager::Impl::rest(Instant now) {

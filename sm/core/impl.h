@@ -109,6 +109,7 @@ struct SubnetManager::Impl {
   PlanInputs inputs;
   std::uint64_t desired_aliases_revision{0};
   bool operator_asked{false};  // for the sweep that is under way
+  bool reads_back{false};      // the next one reads as if he had
   bool taking_over{false};     // by it; till then others managed the subnet
   bool lfts_read{false};       // for the plan that is programmed next
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
@@ -149,6 +150,7 @@ struct SubnetManager::Impl {
       false};                 // nothing happened here for seconds, while who is master is not known
   bool swept_anew{false};     // the first sweep was too old to plan by
   bool swept_cut_off{false};  // switches told it nothing of cables that were moved meanwhile
+  bool first_took_long{false};  // likewise, and links were not ACTIVE
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back

@@ -46,13 +46,14 @@ void SubnetManager::Impl::sweep_after_nap(Instant now) {
 }
 
 /// Before it found this one it may have been master of what it could reach, and have told switches
-/// other tables. A whole sweep shows whom it told.
+/// other tables, as one that goes down may have done to the end: what they hold is read again.
 void SubnetManager::Impl::sweep_after_start(Instant now) {
   if (!desired || !mastership.is_master()) return;
   const bool one_is_to_come = start_sweep_from > now + kStartsApart;
   if (one_is_to_come) return;
   const Instant at = std::max(now, start_sweep_from);
   start_sweep_from = at + kStartsApart;
+  reads_back = true;
   want_sweep(at, Reason::ChangeSeen);
 }
 
@@ -100,7 +101,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   told_first.reset();
   effects.recall.reset();
   recall_wanted = true;
-  watching = swept_anew = swept_cut_off = false;
+  watching = swept_anew = swept_cut_off = reads_back = first_took_long = false;
   watch_at = now;
 }
 
