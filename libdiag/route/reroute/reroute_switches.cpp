@@ -63,6 +63,7 @@ bool Rerouter::State::same_rest(const fabric::CompactGraph& now) const {
 /// they are not copied.
 void Rerouter::State::move_rows(const fabric::CompactGraph& now) {
   std::vector<SwitchIndex> rows;
+  rows.reserve(std::max(went_.size(), came_.size()));
   for (const SwitchIndex s : went_) rows.push_back(place_[s]);
   routes.lfts.erase_rows(rows);
   rows.clear();

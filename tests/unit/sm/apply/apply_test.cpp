@@ -74,7 +74,7 @@ std::size_t count(const std::vector<Asked>& asked, std::uint16_t attribute) {
   return static_cast<std::size_t>(std::ranges::count(asked, attribute, &Asked::attribute));
 }
 
-Faults on(std::uint64_t node, std::uint16_t attribute, Fault fault) {
+Faults on(std::uint64_t node, std::uint16_t attribute, const Fault& fault) {
   return [=](const Asked& asked) {
     return asked.node == Guid{node} && asked.is_set(attribute) ? fault : std::nullopt;
   };
