@@ -507,7 +507,8 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   effects.reports.push_back(std::move(report));
   rest(now);
   // No switch was told to forget what it said before it was read, so it cannot say what is newer.
-  if (std::exchange(first_took_long, false)) want_sweep(now, Reason::ChangeSeen);
+  if (std::exchange(first_took_long, false) && options.sweep_interval > Duration{0})
+    want_sweep(now + options.sweep_interval, Reason::ChangeSeen);
 }
 
 void SubnetManager::Impl::rest(Instant now) {
