@@ -4,6 +4,7 @@
 // has one answer, and it manages the subnet as a master only.
 #include <vector>
 
+#include "sm/core/election.h"
 #include "sm/core/mastership.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -121,7 +122,14 @@ class Run {
     ib::wire::set_body(packet.mad, info_of(in_));
     const auto before = mastership_.state();
     const auto reply = mastership_.answer(now_, packet, seen_);
-    if (!reply) return require(packet.mad.method() == Method::Get, "a Set is answered at once");
+    if (!reply) {
+      const bool is_handover =
+          sm::core::election::control_packet(packet.mad.attribute_modifier()) ==
+          sm::core::election::Event::Handover;
+      return require(
+          packet.mad.method() == Method::Get || (packet.mad.is_directed() && is_handover),
+          "a Set is answered at once, unless it is asked first who hands over");
+    }
     const auto status = static_cast<std::uint16_t>(reply->mad.status() & 0x7FFF);
     require(status == 0 || mastership_.state() == before, "what is refused changes nothing");
   }
