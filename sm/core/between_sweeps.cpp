@@ -183,12 +183,13 @@ void SubnetManager::Impl::go_on_reading(Instant now) {
   if (tables.due() <= now)
     tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
   for (ib::mad::Request& r : tables.take_requests()) ask(now, std::move(r));
+  const bool was_to_come = tables.to_come();
   const bool news = tables.has_news(now);
   counters.tables_read = tables.nodes_read();
   take_logs(tables);
   if (news) publish_device_state();
   if (!news || !tables.at_rest()) return;
-  put_back_foreign_vls(now);
+  if (was_to_come && !tables.to_come()) put_back_foreign_vls(now);
   // Without a partition file what they hold is no reason to keep a first sweep waiting.
   const bool planned_after_reading = !desired->partitions->from_file;
   if ((tables.take_rewritten() || planned_after_reading) && plan_blocks_again())

@@ -150,7 +150,7 @@ struct SubnetManager::Impl {
       false};                 // nothing happened here for seconds, while who is master is not known
   bool swept_anew{false};     // the first sweep was too old to plan by
   bool swept_cut_off{false};  // switches told it nothing of cables that were moved meanwhile
-  bool first_took_long{false};  // likewise, and links were not ACTIVE
+  bool first_took_long{false};  // in it switches told of changes, which may be old
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
@@ -401,7 +401,7 @@ struct SubnetManager::Impl {
   /// and the other ends of their links are to follow.
   bool tell_fewer_vls();
 
-  /// What devices hold was read.
+  /// All that devices hold was read. It looks at every row, so not after each small sweep.
   void put_back_foreign_vls(Instant now);
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
