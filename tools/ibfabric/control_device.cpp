@@ -47,7 +47,7 @@ Result<Words> read(const Model& model, const std::vector<std::string>& words) {
                           ", none is " + std::to_string(port));
     if (i != 1 || !ib::parse_number(words[i], ports, port))
       return ib::fail(ErrorKind::Usage,
-                      std::string(kForm) + ", got '" + ib::printable(words[i]) + "'");
+                      std::string(kForm).append(", got '").append(ib::printable(words[i])) + "'");
     all.port = static_cast<std::uint8_t>(port);
   }
   return all;
