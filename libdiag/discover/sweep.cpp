@@ -443,10 +443,12 @@ void Sweep::Impl::on_port_info(Key key, const std::byte* bytes) {
     }
     return;
   }
+  const bool end_port = !is_switch || key.at.port == 0;
+  if (end_port && doubts_m_key(key, info)) return;
   seen.update_port(key.at, bytes, info);
   seen.port(key.at).extended = key.ask == Ask::PortInfoExt;
   const bool knows_extended = (info.capability_mask & wire::port_cap::kExtendedSpeeds) != 0;
-  if (!is_switch || key.at.port == 0) progress[n].hint = resp_time(info.resp_time_value);
+  if (end_port) progress[n].hint = resp_time(info.resp_time_value);
   if (is_switch && key.at.port == 0) {
     if (progress[n].next_port == 0) {
       progress[n].next_port = 1;
@@ -472,6 +474,25 @@ void Sweep::Impl::on_port_info(Key key, const std::byte* bytes) {
     local_probed = local_probed || local_ca;
     probe(Ask::Probe, key.at);
   }
+}
+
+bool Sweep::Impl::doubts_m_key(Key key, const wire::PortInfo& info) {
+  const auto first = new_m_keys.find(key.at);
+  if (first == new_m_keys.end()) {
+    const std::uint64_t known = options.m_key ? options.m_key(seen.fabric.port(key.at).guid) : 0;
+    if (info.m_key == 0 || info.m_key == known) return false;
+    new_m_keys.emplace(key.at, info.m_key);
+    ask_port(key.at, key.ask == Ask::PortInfoExt);
+    return true;
+  }
+  if (first->second == info.m_key) return false;
+  const NodeIndex n = key.at.node;
+  auto what = fmt::format("port {}: M_Key is another one than a moment before", key.at.port);
+  if (was_in_order(n))
+    want_whole(fmt::format("{}: {}", node_label(n), what));
+  else
+    quarantine(n, Trouble::Kind::Garbage, key, std::move(what));
+  return true;
 }
 
 void Sweep::Impl::on_vendor_port_info(Key key, const wire::Mad& mad) {

@@ -53,7 +53,8 @@ struct Sweep::Impl {
     bool other_key{false};         // it is asked with another M_Key than in the beginning
     std::uint32_t asked_again{0};  // with it: a bit for each Ask
   };
-  std::vector<Progress> progress;  // by node
+  std::vector<Progress> progress;               // by node
+  std::map<PortRef, std::uint64_t> new_m_keys;  // what ports showed that nobody knew
   std::unordered_map<Guid, PortRef> port_guids;
   struct Suspect {
     PortRef from, to;
@@ -113,6 +114,9 @@ struct Sweep::Impl {
   void add_node(PortRef from, const wire::NodeInfo& info, std::uint8_t guid_port);
   void on_switch_info(Key key, const wire::SwitchInfo& info);
   void on_port_info(Key key, const std::byte* bytes);
+  /// Every Set writes the M_Key that a port showed back, and one that was misread would lock the
+  /// port. So what is news is asked for twice. True: the answer is not taken.
+  bool doubts_m_key(Key key, const wire::PortInfo& info);
   void on_vendor_port_info(Key key, const wire::Mad& mad);
   /// Somebody at `key` has a GUID that node `holder` had first. The second one is left out.
   void duplicate(Key key, const wire::NodeInfo& info, NodeIndex holder, Shared shared);

@@ -243,6 +243,47 @@ TEST(Sweep, OneStrangePortOfASwitchIsLeftAloneAndTheSwitchIsNot) {
   }
 }
 
+TEST(Sweep, AnMKeyThatIsNewsIsAskedForTwiceAndOneThatDiffersThenIsNotBelieved) {
+  const Fabric f = small_tree();
+  for (const bool of_switch : {false, true}) {
+    SCOPED_TRACE(of_switch ? "switch" : "host");
+    NodeIndex node = 0;
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      if (f.node(n).is_switch() == of_switch) node = n;
+    const PortRef at{node, static_cast<std::uint8_t>(of_switch ? 0 : 1)};
+    const ib::Guid guid = f.node(node).guid;
+    std::uint64_t step = 0;
+    std::size_t asked = 0;
+    const auto shows_keys = [&](const ib::mad::Request& r, ib::wire::Mad& answer) {
+      if (r.target_key != guid.value || answer.attribute_id() != attr::kPortInfo ||
+          (answer.attribute_modifier() & 0xFF) != at.port)
+        return true;
+      set_body_field<&PortInfo::m_key>(answer, 0x1234 + step * asked++);
+      return true;
+    };
+    const Observed steady = run(f, shows_keys);
+    EXPECT_THAT(steady.troubles, testing::IsEmpty());
+    EXPECT_EQ(asked, of_switch ? 2U : 3U) << "a host is asked for extended speeds, too";
+    EXPECT_EQ(steady.port({*steady.fabric.find_node(guid), at.port}).get<&PortInfo::m_key>(),
+              0x1234U);
+
+    asked = 0;
+    ib::discover::SweepOptions knows;
+    knows.m_key = [&](ib::Guid port) { return port == f.port(at).guid ? 0x1234U : 0U; };
+    EXPECT_THAT(run(f, shows_keys, std::move(knows)).troubles, testing::IsEmpty());
+    EXPECT_EQ(asked, of_switch ? 1U : 2U);
+
+    step = 1;
+    const Observed seen = run(f, shows_keys);
+    ASSERT_EQ(seen.troubles.size(), 1U);
+    EXPECT_THAT(seen.troubles[0].message, testing::HasSubstr("M_Key"));
+    EXPECT_EQ(seen.troubles[0].kind, Trouble::Kind::Garbage);
+    const auto liar = *seen.fabric.find_node(guid);
+    EXPECT_FALSE(seen.nodes[liar].usable);
+    EXPECT_FALSE(seen.port({liar, at.port}).known) << "its key is nowhere to be written back from";
+  }
+}
+
 TEST(Sweep, EndsWhateverIsAnswered) {
   const Fabric f = small_tree();
   for (unsigned seed = 1; seed <= 40; ++seed) {
