@@ -452,7 +452,10 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return;
   }
   if (done == State::Programming) {
-    publish_device_state();
+    if (snapshot && snapshot->refused_tables != known.named)
+      publish(snapshot->up);
+    else
+      publish_device_state();
     if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
     return;
   }

@@ -265,6 +265,23 @@ TEST(Partitions, WhatSomebodyElseWroteIsRepairedAfterAnyFullSweep) {
   EXPECT_EQ(p.key_sets_, 1U) << "nobody wrote since";
 }
 
+// What is read after a sweep is set beside it, and no further sweep has to tell what became of it.
+TEST(Partitions, WhatADeviceDoesNotTakeBetweenSweepsIsPublishedAtOnce) {
+  PartitionRun p(with_file(kAll + red(guid_of(1))));
+  forge_keys_of_host_1(p);
+  const PortRef host = p.host(1);
+  ASSERT_TRUE(
+      p.run_.model().set_trait(p.run_.now(), host.node, std::nullopt, "keep", "P_KeyTable"));
+  const auto reports = p.run_.reports();
+  p.run_.sm().sweep_now(p.run_.now(), core::Reason::Timer);
+  p.settle(static_cast<unsigned>(reports + 1));
+  ASSERT_THAT(p.keys(1), ElementsAre(PKey{0xFFFF}, PKey{0x8001}));
+  EXPECT_EQ(p.run_.reports(), reports + 1);
+  EXPECT_THAT(p.run_.sm().snapshot()->refused_tables,
+              ElementsAre(testing::Pair(p.topology().node(host.node).guid,
+                                        std::uint16_t{attr::kPKeyTable})));
+}
+
 // Host 3 makes itself a member of a partition that it is not in. Its switch has not been asked.
 TEST(Partitions, APacketUnderAForgedKeyStopsAtTheSwitchAndTheTrapReachesTheManager) {
   PartitionRun p(with_file(kAll + red(guid_of(0) + "=full, " + guid_of(1) + "=full")));
