@@ -488,6 +488,10 @@ void Mastership::on_poll_answer(Instant now, Guid whom, const Completion& comple
     misses_ = 0;
     return;
   }
+  if (manager->info.sm_state == SmState::Standby && misses_ > 0) {
+    take(now, Event::MasterGone, whom, "it stands by for another one: " + others_.describe(whom));
+    return;
+  }
   miss(now);
 }
 

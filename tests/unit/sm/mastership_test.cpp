@@ -247,6 +247,36 @@ TEST_F(Rows, OfAStandby) {
   EXPECT_EQ(played_rows_.size(), 7U);
 }
 
+TEST_F(Rows, WhoFollowsOneThatStandsByLooksForItsMasterAtTheSecondPoll) {
+  begin();
+  sweep(true);
+  answer_as(SmState::Master, 1);
+  conclude();
+  poll();
+  answer_as(SmState::Discovering, 1);
+  poll();
+  answer_as(SmState::Master, 1);
+  poll();
+  answer_as(SmState::Standby, 1);
+  EXPECT_EQ(sm().state(), SmState::Standby);
+  row(SmState::Standby, Event::MasterGone);
+  poll();
+  answer_as(SmState::Standby, 1);
+  follows();
+}
+
+TEST_F(Rows, WhoFollowsOneAboveItWaitsUntilThatIsMaster) {
+  begin();
+  sweep(true);
+  answer_as(SmState::Standby, 9);
+  conclude();
+  for (unsigned i = 0; i < 10; ++i) {
+    poll();
+    answer_as(SmState::Standby, 9);
+    EXPECT_EQ(sm().state(), SmState::Standby);
+  }
+}
+
 TEST_F(Rows, OfOneThatIsNotActive) {
   begin(true);
   row(SmState::NotActive, Event::Standby);
