@@ -196,6 +196,11 @@ void Registrations::on_dead_subscriber(const ib::mad::Address& address) {
   expiry_.on_dead_subscriber(shared_.state, address);
 }
 
+void Registrations::withdraw() {
+  doubts_.forget();
+  expiry_.withdraw();
+}
+
 void Registrations::on_time(Instant now) {
   queue_.on_time(now);
   add_chore();

@@ -41,6 +41,9 @@ class Registrations {
   /// What ports registered before another one answered them, and whether they repeat it.
   Doubts& doubts() { return doubts_; }
   const Doubts& doubts() const { return doubts_; }
+  /// Somebody else answers for the subnet, or is about to: until the next snapshot nothing ends
+  /// here that nobody asks for.
+  void withdraw();
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
 

@@ -332,7 +332,7 @@ struct Server::Impl {
   void withdraw() {
     withdrawn = true;
     hands_over = false;
-    registrations.doubts().forget();
+    registrations.withdraw();
   }
   /// What cannot be stored any more the next one is asked for.
   void leave_unanswered(std::uint64_t ticket) {
@@ -399,6 +399,7 @@ void Server::hand_over(bool registers) {
   if (impl_->withdrawn) return;
   impl_->hands_over = true;
   impl_->registers = registers;
+  impl_->registrations.withdraw();  // the next one has found more of the subnet since
 }
 bool Server::hands_over() const { return impl_->hands_over; }
 

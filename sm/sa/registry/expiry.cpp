@@ -20,36 +20,46 @@ constexpr ib::Duration kAfterFailure = std::chrono::seconds(5);
 }  // namespace
 
 void Expiry::on_snapshot(const World& world, const Snapshot* before) {
+  withdrawn_ = false;
   const auto& observed = *world.snapshot().observed;
   if (!observed.complete) return;
+  gone_.clear();
   const UnreachableNodes unreachable(observed);
   for (const auto& s : world.state.subscriptions.all()) {
     // By the fabric, not by Paths: a port that waits for its LID is there.
     if (!observed.fabric.find_port_guid(s.subscriber)) {
-      if (!unreachable.may_hide(s.subscriber, before)) to_drop_.push_back(s);
+      if (!unreachable.may_hide(s.subscriber, before)) gone_.insert(s);
     } else if (const auto* port = world.paths->find(s.subscriber);
                port != nullptr && !port->owns(s.to.lid)) {
-      to_drop_.push_back(s);
+      gone_.insert(s);
     }
   }
 }
 
 void Expiry::on_dead_subscriber(const State& state, const ib::mad::Address& address) {
   const auto all = state.subscriptions.at(address);
-  to_drop_.insert(to_drop_.end(), all.begin(), all.end());
+  dead_.insert(all.begin(), all.end());
 }
 
 void Expiry::on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address) {
-  std::erase_if(to_drop_, [&](const store::Subscription& s) {
-    return s.subscriber == subscriber && s.to.lid == address.lid && s.to.qpn == address.qpn;
-  });
+  for (auto* ending : {&gone_, &dead_})
+    std::erase_if(*ending, [&](const store::Subscription& s) {
+      return s.subscriber == subscriber && s.to.lid == address.lid && s.to.qpn == address.qpn;
+    });
+}
+
+void Expiry::withdraw() {
+  withdrawn_ = true;
+  gone_.clear();
+  dead_.clear();
 }
 
 std::optional<Change> Expiry::next(ib::Instant now, const World& world, const WallClock& clock) {
-  if (now < not_before_) return std::nullopt;
+  if (withdrawn_ || now < not_before_) return std::nullopt;
   Change change;
   world.state.expire(clock.seconds(now), kAtOnce, change.batch, change.log);
-  dropping_ = std::exchange(to_drop_, {});
+  dropping_ = gone_;
+  dropping_.insert(dead_.begin(), dead_.end());
   std::size_t named = 0;
   for (const auto& s : dropping_) {
     if (!world.state.subscriptions.all().contains(s)) continue;
@@ -62,18 +72,24 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
   }
   if (named > kNamedMax)
     change.log.push_back(fmt::format("{} more subscriptions end likewise", named - kNamedMax));
-  if (change.batch.empty()) return std::nullopt;
-  return change;
+  if (!change.batch.empty()) return change;
+  on_done(now, true);
+  return std::nullopt;
 }
 
 void Expiry::on_done(ib::Instant now, bool durable) {
-  if (durable) return;
-  not_before_ = now + kAfterFailure;
-  to_drop_.insert(to_drop_.end(), dropping_.begin(), dropping_.end());
+  const auto dropped = std::exchange(dropping_, {});
+  if (!durable) {
+    not_before_ = now + kAfterFailure;
+    return;
+  }
+  for (auto* ending : {&gone_, &dead_})
+    std::erase_if(*ending, [&](const store::Subscription& s) { return dropped.contains(s); });
 }
 
 ib::Instant Expiry::next_deadline(const State& state, const WallClock& clock) const {
-  if (!to_drop_.empty()) return not_before_;
+  if (withdrawn_) return ib::kNever;
+  if (!gone_.empty() || !dead_.empty()) return not_before_;
   const auto due = clock.at(state.next_expiry());
   return due == ib::kNever ? due : std::max(due, not_before_);
 }

@@ -14,12 +14,16 @@ namespace sm::sa {
 
 class Expiry {
  public:
-  /// Subscribers that the new snapshot does not show any more, or not at the LID they gave.
+  /// Subscribers that the new snapshot does not show, or not at the LID they gave; of those before
+  /// nothing is left.
   void on_snapshot(const World& world, const Snapshot* before);
   /// Nobody answers there.
   void on_dead_subscriber(const State& state, const ib::mad::Address& address);
   /// It does after all: `subscriber` asks for something from there.
   void on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address);
+  /// Somebody else answers for the subnet, or is about to, and knows what is to end: nothing does
+  /// here until the next snapshot.
+  void withdraw();
 
   /// What is to be made durable now; say on_done() before asking for the next.
   std::optional<Change> next(ib::Instant now, const World& world, const WallClock& clock);
@@ -29,8 +33,10 @@ class Expiry {
   ib::Instant next_deadline(const State& state, const WallClock& clock) const;
 
  private:
-  std::vector<store::Subscription> to_drop_, dropping_;  // the latter are being made durable
-  ib::Instant not_before_;                               // after a store that failed
+  Subscriptions::Set gone_, dead_;  // to be dropped: by the snapshot, by reports without an answer
+  Subscriptions::Set dropping_;     // of these, what is being made durable
+  bool withdrawn_{false};
+  ib::Instant not_before_;  // after a store that failed
 };
 
 }  // namespace sm::sa

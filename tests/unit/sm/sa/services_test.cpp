@@ -504,6 +504,25 @@ TEST_F(SaServices, WhoHandsOverRegistersUntilSomebodyElseHasTheStore) {
   EXPECT_THAT(kept(), SizeIs(2));
 }
 
+TEST_F(SaServices, WhoHandsOverOrHasWithdrawnEndsNothingInTheStoreOfTheNextOne) {
+  auto record = wish(1, 7);
+  record.lease = 4;
+  set(record, 1);
+  ASSERT_NE(bench.server.next_deadline(), ib::kNever);
+  for (const bool withdrawn : {false, true}) {
+    withdrawn ? bench.server.withdraw() : bench.server.hand_over(true);
+    EXPECT_EQ(bench.server.next_deadline(), ib::kNever);
+    bench.now = bench.now + std::chrono::minutes(1);
+    bench.server.on_time(bench.now);
+    EXPECT_FALSE(bench.server.next_commit());
+    EXPECT_THAT(kept(), SizeIs(1));
+  }
+  bench.server.publish(bench.now, bench.snapshot);
+  bench.server.on_time(bench.now);
+  bench.drain();
+  EXPECT_THAT(kept(), IsEmpty());
+}
+
 TEST_F(SaServices, WhereAnotherOneWritesTheStoreReadsAreAnsweredAndNobodyRegisters) {
   set(wish(1, 7), 1);
   const auto answers = [&](Method method, std::uint64_t id) {

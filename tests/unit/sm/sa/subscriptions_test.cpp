@@ -319,6 +319,66 @@ TEST_F(SaMeant, WhoSpeaksIsNotBuried) {
   EXPECT_THAT(change->batch.subscriptions_removed, ElementsAre(batch.subscriptions[1]));
 }
 
+class SaLeft : public SaMeant {
+ protected:
+  SaLeft() {
+    store::Batch batch;
+    subscription.subscriber = bench.host(3).guid;
+    subscription.to = ib::mad::gsi_address(bench.host(3).lid);
+    subscription.inform_info = to_trap(144);
+    batch.subscriptions.push_back(subscription);
+    state.apply(batch);
+    auto fabric = small_tree();
+    fabric.port(bench.hosts[3]).guid = Guid{0xDEAD};
+    elsewhere.paths = std::make_shared<const Paths>(snapshot_of(std::move(fabric)));
+  }
+  store::Subscription subscription;
+  World elsewhere = world;  // without the subscriber
+  Expiry expiry;
+};
+
+TEST_F(SaLeft, WhoIsBackBeforeItsEndWasStoredIsNotEnded) {
+  expiry.on_snapshot(elsewhere, nullptr);
+  const auto change = expiry.next(bench.now, elsewhere, {});
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->batch.subscriptions_removed, ElementsAre(subscription));
+  expiry.on_done(bench.now, false);
+  expiry.on_snapshot(elsewhere, nullptr);
+  const auto again_at = expiry.next_deadline(state, {});
+  ASSERT_NE(again_at, ib::kNever);
+  const auto again = expiry.next(again_at, elsewhere, {});
+  ASSERT_TRUE(again);
+  EXPECT_THAT(again->batch.subscriptions_removed, SizeIs(1)) << "however often it was missed";
+  expiry.on_done(again_at, false);
+
+  expiry.on_snapshot(world, nullptr);
+  EXPECT_EQ(expiry.next_deadline(state, {}), ib::kNever);
+  EXPECT_FALSE(expiry.next(again_at + std::chrono::minutes(1), world, {}));
+}
+
+TEST_F(SaLeft, WhoseCommitFailedWhileItCameBackIsNotEnded) {
+  expiry.on_snapshot(elsewhere, nullptr);
+  ASSERT_TRUE(expiry.next(bench.now, elsewhere, {}));
+  expiry.on_snapshot(world, nullptr);
+  expiry.on_done(bench.now, false);
+  EXPECT_EQ(expiry.next_deadline(state, {}), ib::kNever);
+}
+
+TEST_F(SaLeft, WhoHasWithdrawnEndsNothingBeforeTheNextSnapshot) {
+  store::Service service;
+  service.expires = 1;
+  store::Batch batch;
+  batch.services.push_back(service);
+  state.apply(batch);
+  expiry.on_snapshot(elsewhere, nullptr);
+  expiry.on_dead_subscriber(state, subscription.to);
+  expiry.withdraw();
+  EXPECT_EQ(expiry.next_deadline(state, {}), ib::kNever);
+  EXPECT_FALSE(expiry.next(bench.now + std::chrono::hours(1), elsewhere, {}));
+  expiry.on_snapshot(world, nullptr);
+  EXPECT_NE(expiry.next_deadline(state, {}), ib::kNever) << "the service's lease is over";
+}
+
 TEST_F(SaMeant, AGidPutsTheLidsAside) {
   auto wanted = to_trap(144);
   wanted.gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0x10});
