@@ -163,8 +163,7 @@ std::optional<Work> Agenda::next_read(NodeIndex n) {
     }
   }
   if (c.step == 0) {
-    const std::size_t held = job_.seen.nodes[n].switch_info->linear_fdb_top / kLftBlock + 1;
-    for (; c.at < std::min(held, job_.tables.lft_blocks()); ++c.at)
+    for (; c.at < job_.tables.lft_blocks_held(n); ++c.at)
       if (!t.lft_known[c.at]) return Work{Kind::GetLft, c.at++};
     c.step = 1;
     c.at = 0;

@@ -22,6 +22,36 @@ std::uint16_t mft_block_of(std::uint16_t mlid) {
 }
 }  // namespace
 
+namespace {
+bool has_port(const Observed& seen, NodeIndex n, bool (*is_such)(PortState)) {
+  for (unsigned p = 1; p <= seen.fabric.node(n).num_ports; ++p) {
+    const auto& port = seen.port({n, static_cast<std::uint8_t>(p)});
+    if (port.known && is_such(port.state())) return true;
+  }
+  return false;
+}
+bool has_link_in_use(const Observed& seen, NodeIndex n) {
+  return has_port(seen, n, [](PortState state) { return state >= PortState::Armed; });
+}
+}  // namespace
+
+/// The top alone does not say so: a switch that reboots between a sweep and the Sets gets its top
+/// all the same. It has lost its LID too, or at least all its links wait in INIT.
+bool lost_its_tables(const Observed& seen, NodeIndex n) {
+  if (seen.nodes[n].switch_info->linear_fdb_top == 0) return true;
+  const auto* port0 = seen.known_port({n, 0});
+  if (port0 == nullptr || !port0->get<&PortInfo::lid>().is_unicast()) return true;
+  return !has_link_in_use(seen, n) &&
+         has_port(seen, n, [](PortState state) { return state == PortState::Initialize; });
+}
+
+void Known::on_asked(const Observed& swept, const std::vector<ib::Guid>& asked) {
+  for (const ib::Guid guid : asked) {
+    const auto n = swept.fabric.find_node(guid);
+    if (n && swept.nodes[*n].switch_info && !lost_its_tables(swept, *n)) told.erase(guid);
+  }
+}
+
 TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known, Options options)
     : desired_(desired),
       seen_(seen),
@@ -40,21 +70,9 @@ std::size_t TableWork::lft_blocks() const {
   return (lids + kLftBlock - 1) / kLftBlock;
 }
 
-/// Never programmed, or rebooted since. The top alone does not say so: a switch that reboots
-/// between a sweep and the Sets gets its top all the same. It has lost its LID too, or at least
-/// all its links wait in INIT.
-bool TableWork::lost_its_tables(NodeIndex n) const {
-  if (seen_.nodes[n].switch_info->linear_fdb_top == 0) return true;
-  const auto* port0 = seen_.known_port({n, 0});
-  if (port0 == nullptr || !port0->get<&PortInfo::lid>().is_unicast()) return true;
-  bool waiting = false;
-  for (unsigned p = 1; p <= seen_.fabric.node(n).num_ports; ++p) {
-    const auto& port = seen_.port({n, static_cast<std::uint8_t>(p)});
-    if (!port.known) continue;
-    if (port.state() >= PortState::Armed) return false;
-    waiting = waiting || port.state() == PortState::Initialize;
-  }
-  return waiting;
+std::size_t TableWork::lft_blocks_held(NodeIndex n) const {
+  const std::size_t below_top = seen_.nodes[n].switch_info->linear_fdb_top / kLftBlock + 1;
+  return states_[n].above_top ? lft_blocks() : std::min(below_top, lft_blocks());
 }
 
 void TableWork::collect_mft_blocks() {
@@ -87,14 +105,18 @@ void TableWork::prepare(Options options) {
   for (NodeIndex n = 0; n < seen_.nodes.size(); ++n) {
     if (!desired_.node_managed[n] || switch_of(n) == kNoSwitch) continue;
     is_ours_[n] = true;
-    const bool cold = lost_its_tables(n);
+    const ib::Guid guid = seen_.fabric.node(n).guid;
+    const bool lost = lost_its_tables(seen_, n);
+    const bool may_hold_some =
+        lost && options.after_sweep && known_.told.contains(guid) && has_link_in_use(seen_, n);
+    const bool cold = lost && !may_hold_some;
     // A port that changed may be all that is left to see of a reboot in the middle of the last
     // Sets: what was known then is read again.
-    const bool doubtful =
-        options.after_sweep && known_.doubtful.contains(seen_.fabric.node(n).guid);
-    make_room(n, cold || doubtful || options.read_back);
-    if (cold) known_.inventory.forget(seen_.fabric.node(n).guid);
+    const bool doubtful = options.after_sweep && known_.doubtful.contains(guid);
+    make_room(n, lost || doubtful || options.read_back);
+    if (lost) known_.inventory.forget(guid);
     states_[n].doubtful = doubtful && !cold;
+    states_[n].above_top = may_hold_some;
     states_[n].was_warm = !cold;
     states_[n].mft_blocks = mft_blocks_of(n);
   }
@@ -309,6 +331,7 @@ bool TableWork::next_round() {
 
 void TableWork::lft_failed(NodeIndex n, std::uint32_t block) {
   own(n).lft_known[block] = false;
+  known_.told.insert(seen_.fabric.node(n).guid);
   failed_ = true;
 }
 

@@ -51,6 +51,8 @@ class TableWork {
     return known_.inventory.own_forwarding(seen_.fabric.node(n).guid);
   }
   std::size_t lft_blocks() const;
+  /// Of these, the first ones, which it may hold something in.
+  std::size_t lft_blocks_held(ib::fabric::NodeIndex n) const;
   std::size_t mft_positions(ib::fabric::NodeIndex n) const;
   /// MFT blocks that are to hold something, or that this switch or another one may hold something
   /// in.
@@ -85,9 +87,9 @@ class TableWork {
  private:
   struct State {
     bool was_warm{false}, doubtful{false};
+    bool above_top{false};  // it may hold entries above its LinearFDBTop
     std::vector<std::uint16_t> mft_blocks;
   };
-  bool lost_its_tables(ib::fabric::NodeIndex n) const;
   void prepare(Options options);
   void make_room(ib::fabric::NodeIndex n, bool forgotten);
   void collect_mft_blocks();

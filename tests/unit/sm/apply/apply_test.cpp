@@ -234,6 +234,7 @@ TEST(Apply, ASwitchThatWasRebootedGetsNoEntryThatLeadsBackByOldOnesOfOthers) {
   before.known.inventory.for_each_forwarding([&](Guid guid, const device::Forwarding& held) {
     scene.known.inventory.own_forwarding(guid) = held;
   });
+  scene.known.on_asked(*scene.seen, {Guid{0x10}, Guid{0x20}});
   scene.seen->nodes[node_of(*scene.seen, 0x10)].switch_info->linear_fdb_top = 0;
 
   scene.replan();
@@ -250,6 +251,31 @@ TEST(Apply, ASwitchThatWasRebootedGetsNoEntryThatLeadsBackByOldOnesOfOthers) {
   EXPECT_GT(changes, 1U);
   EXPECT_EQ(to_h2[Guid{0x20}], 3);
   EXPECT_THAT(to_h2[Guid{0x10}], testing::AnyOf(3, 4));
+}
+
+/// It was rebooted after a sweep had read it, and then told its entries, with LinearFDBTop 0.
+TEST(Apply, ASwitchThatWasToldEntriesSinceItWasSeenWithTablesIsReadWhereItSeemsToHaveNone) {
+  Scene scene;
+  const auto seen_with_top = [&](std::uint16_t top) {
+    scene.seen->nodes[node_of(*scene.seen, 0x20)].switch_info->linear_fdb_top = top;
+    scene.known.on_asked(*scene.seen, {Guid{0x10}, Guid{0x20}});
+    scene.replan();
+    std::vector<Method> asked;
+    for (const Asked& a : scene.run())
+      if (a.node == Guid{0x20} && a.attribute == attr::kLinearForwarding) asked.push_back(a.method);
+    return asked;
+  };
+  scene.run();
+  const auto top = scene.seen->nodes[node_of(*scene.seen, 0x20)].switch_info->linear_fdb_top;
+  ASSERT_GT(top, 0);
+  EXPECT_THAT(seen_with_top(0), ElementsAre(Method::Get)) << "it has them";
+  EXPECT_THAT(seen_with_top(top), IsEmpty());
+  EXPECT_THAT(seen_with_top(0), ElementsAre(Method::Set)) << "it lost what it was seen with";
+  for (std::uint8_t port = 1; port <= 4; ++port)
+    change_port(*scene.seen, port_of(*scene.seen, 0x20, port),
+                [](PortInfo& info) { info.port_state = PortState::Initialize; });
+  EXPECT_THAT(seen_with_top(0), ElementsAre(Method::Set)) << "no packet comes there";
+  EXPECT_THAT(scene.failures, IsEmpty());
 }
 
 /// That a port changed it said before, and what it said was cleared after.
