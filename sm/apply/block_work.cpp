@@ -15,7 +15,8 @@ using plan::WantedBlock;
 
 namespace {
 
-/// What a slot is to hold; nullptr: nobody wants to change it.
+/// What a slot is to hold, nothing where that waits for what it holds now; nullptr: nobody wants to
+/// change it.
 const device::Block* wanted_block(const plan::Desired& desired, NodeIndex node,
                                   const device::TableKind& kind, device::Slot slot) {
   if (desired.vl_tables)
@@ -26,9 +27,12 @@ const device::Block* wanted_block(const plan::Desired& desired, NodeIndex node,
     return at == blocks.end() ? nullptr : &at->block;
   };
   if (const auto* block = among(blocks_of(desired, node))) return block;
-  const auto adaptive =
-      std::ranges::equal_range(desired.adaptive_blocks, node, {}, &WantedBlock::node);
-  return among({adaptive.begin(), adaptive.end()});
+  const auto of_node = [&](const std::vector<WantedBlock>& blocks) {
+    const auto range = std::ranges::equal_range(blocks, node, {}, &WantedBlock::node);
+    return std::span<const WantedBlock>(range.begin(), range.end());
+  };
+  if (const auto* block = among(of_node(desired.unread_p_keys))) return block;
+  return among(of_node(desired.adaptive_blocks));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Ask ask_for(const plan::WantedBlock& want);
 /// "port 4 block 1", "input 3 output 4": for complaints.
 std::string place_of(const Ask& ask);
 
-/// A table that a device did not take.
+/// A table that a device did not take, or of which it does not tell what the plan waits for.
 struct Refusal {
   ib::fabric::NodeIndex node{};
   const device::TableKind* kind{};
@@ -57,7 +57,7 @@ class RefusedBlocks {
   bool refuses(ib::Guid node, const device::TableKind& kind) const;
   /// Nodes that did not take some block of this kind.
   std::set<ib::Guid> nodes(const device::TableKind& kind) const;
-  /// Of what `desired` wants, one for each node and kind.
+  /// Of what `desired` wants, or is to know first, one for each node and kind.
   std::vector<Refusal> of(const plan::Desired& desired, const ib::discover::Observed& seen,
                           const device::Inventory& inventory) const;
   /// Nodes that restarted, or are not there, may have changed their mind.

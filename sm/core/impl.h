@@ -410,8 +410,10 @@ struct SubnetManager::Impl {
   /// A port did not take the LID of its subnet manager, and finds no subnet administration.
   bool somebody_follows_another() const;
 
-  /// Names tables that devices do not take, once each, and those that they take again. True: one
-  /// that routes were left for is among the latter.
+  /// All of this table of the node is known, and what it is to hold.
+  bool is_as_wanted(NodeIndex n, std::uint16_t attribute) const;
+  /// Names tables that devices do not take, or do not tell, once each, and those of which that is
+  /// over. True: one that routes were left for is among the latter.
   bool tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals);
 
   void drop_read_plan(Instant now);

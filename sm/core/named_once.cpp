@@ -21,6 +21,23 @@ bool SubnetManager::Impl::somebody_follows_another() const {
   });
 }
 
+bool SubnetManager::Impl::is_as_wanted(NodeIndex n, std::uint16_t attribute) const {
+  const auto is_of_it = [&](const plan::WantedBlock& want) {
+    return want.node == n && want.kind->attribute == attribute;
+  };
+  if (std::ranges::any_of(desired->unread_p_keys, is_of_it)) return false;
+  bool any = false;
+  for (const plan::WantedBlock& want : apply::blocks_of(*desired, n)) {
+    if (!is_of_it(want)) continue;
+    const device::Block* held =
+        known.inventory.held(*want.kind, seen->fabric.node(n).guid, want.slot);
+    if (held == nullptr || !means_the_same(*want.kind, *seen, n, want.slot, want.block, *held))
+      return false;
+    any = true;
+  }
+  return any;
+}
+
 bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
   std::set<std::pair<ib::Guid, std::uint16_t>> still_refused;
   for (const apply::Refusal& refusal : refusals) {
@@ -29,20 +46,22 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
     if (known.named.insert(table).second) log(LogLevel::Warning, "apply", refusal.message);
   }
   bool routes = false;
-  for (const auto& [guid, attribute] : known.named) {
+  std::erase_if(known.named, [&](const auto& table) {
+    if (still_refused.contains(table)) return false;
+    const auto& [guid, attribute] = table;
     const auto n = seen->fabric.find_node(guid);
-    if (still_refused.contains({guid, attribute}) || !n ||
-        !known.refused.took_some(guid, attribute))
-      continue;
+    const bool took_some = known.refused.took_some(guid, attribute);
+    if (!n) return took_some;
+    if (!took_some && !is_as_wanted(*n, attribute)) return false;
+    const std::string name = ib::fabric::node_label(seen->fabric.node(*n));
     log(LogLevel::Info, "apply",
-        fmt::format("{} takes its {} now", ib::fabric::node_label(seen->fabric.node(*n)),
-                    device::table_name(attribute)));
+        took_some
+            ? fmt::format("{} takes its {} now", name, device::table_name(attribute))
+            : fmt::format("{} of {} is as it is to be now", device::table_name(attribute), name));
     routes = routes ||
              (attribute == device::kSlToVl.attribute && desired->keep_sl_to_vl.contains(guid) &&
               !desired->deadlock_by_kept_rows.empty());
-  }
-  std::erase_if(known.named, [&](const auto& table) {
-    return !still_refused.contains(table) && known.refused.took_some(table.first, table.second);
+    return true;
   });
   const bool nothing_is_due = desired->deadlock_by_kept_rows.empty() && !somebody_follows_another();
   if (nothing_is_due && std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {

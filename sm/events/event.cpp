@@ -299,9 +299,8 @@ constexpr Row kRows[] = {
      0,
      {},
      0,
-     "a device refuses a table, or says that it took it and keeps another one; once, until it "
-     "takes "
-     "it"},
+     "a device refuses a table, or to tell its keys, or says that it took it and keeps another "
+     "one; once, until it takes it"},
     {Kind::LeftForOneVl,
      "routes.left-for-one-vl",
      LogLevel::Error,

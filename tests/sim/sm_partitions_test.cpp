@@ -218,6 +218,57 @@ TEST(Partitions, ATableThatCannotBeReadIsLeftAsItIsUntilItCan) {
   EXPECT_EQ(written, 0U);
 }
 
+/// What a host says of a table that it does not tell, and of one that is smaller than it says.
+class UntoldKeys : public testing::Test {
+ protected:
+  /// Host 1 was a full member of red, and is one of blue from the next start on.
+  static core::Options before() { return with_file(kAll + red(guid_of(1) + "=full")); }
+  static core::Options after() {
+    return with_file(kAll + ("blue=0x2 : " + guid_of(1) + "=full;\n"));
+  }
+  void is(const char* trait, const char* value) {
+    ASSERT_TRUE(p.run_.model().set_trait(p.run_.now(), p.host(1).node, std::nullopt, trait, value));
+  }
+  void restart_with(core::Options options) {
+    p.run_.boot_as(std::move(options));
+    p.settle(1);
+  }
+  void expect_named(std::size_t times, const char* what) {
+    EXPECT_EQ(p.run_.last().refused, 1U);
+    EXPECT_THAT(p.run_.last().lines,
+                testing::Contains(testing::AllOf(testing::HasSubstr("refused: Get(P_KeyTable) to "),
+                                                 testing::HasSubstr(what))));
+    EXPECT_THAT(p.run_.sm().snapshot()->refused_tables,
+                ElementsAre(testing::Pair(p.topology().node(p.host(1).node).guid,
+                                          std::uint16_t{attr::kPKeyTable})));
+    EXPECT_EQ(std::ranges::count_if(p.run_.log(),
+                                    [](const std::string& line) {
+                                      return line.find("Get(P_KeyTable) to ") != std::string::npos;
+                                    }),
+              static_cast<std::ptrdiff_t>(times));
+  }
+  void expect_all_is_told() {
+    EXPECT_EQ(p.run_.last().refused, 0U);
+    EXPECT_TRUE(p.run_.sm().snapshot()->refused_tables.empty());
+  }
+
+  PartitionRun p{before()};
+};
+
+TEST_F(UntoldKeys, ATableThatIsRefusedIsNamedLeftAsItIsAndAskedForAgain) {
+  is("unsupported", "P_KeyTable");
+  restart_with(after());
+  expect_named(1, "status 0x000c");
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
+  EXPECT_THAT(p.keys_behind(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+  p.run_.run_for(70s);
+  expect_named(1, "status 0x000c");
+  is("unsupported", "none");
+  p.run_.run_for(150s);
+  expect_all_is_told();
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+}
+
 /// Between the reading of its tables and the Sets that take it to ACTIVE; the switch alone tells.
 TEST(Partitions, AHostThatIsRebootedWhileItIsBroughtUpHasItsKeysInTheEnd) {
   PartitionRun p(with_file(kAll + red(guid_of(1) + "=full")));
