@@ -194,6 +194,9 @@ void on_refusal(Job& job, const Work& work, std::uint16_t status) {
   if (work.kind == Kind::Probe) {
     on_probe(job, work, nullptr);
   } else if (work.is_block()) {
+    if (work.kind == Kind::GetBlock && status == ib::wire::status::kBadValue)
+      job.known.inventory.note_absent(*work.ask.kind, job.guid(work.node),
+                                      job.seen.fabric.node(work.node).num_ports, work.ask.slot);
     on_block_refused(job, work, status);
     // What a device does not take is named by table; so is what it does not tell of those.
     if (work.kind == Kind::SetBlock || work.ask.kind == &device::kSlToVl ||

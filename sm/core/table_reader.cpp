@@ -124,6 +124,9 @@ void TableReader::on_completion(ib::Instant, const ib::mad::Completion& completi
     keep(at->first, node.compared, {kind, slot}, device::block_of(*kind, mad.data()));
   } else if (mad.status() == ib::wire::status::kBadAttribute) {
     node.unknown.push_back(kind);
+  } else if (mad.status() == ib::wire::status::kBadValue && !node.compared) {
+    const auto& of = snapshot_->fabric().node(at->first);
+    tables_.note_absent(*kind, of.guid, of.num_ports, slot);
   }
   node.skip_unknown();
   if (!node.finished()) return;

@@ -38,6 +38,12 @@ void Inventory::put(const TableKind& kind, ib::Guid node, unsigned num_ports, Sl
   own(node, num_ports).put(kind, slot, kept);
 }
 
+void Inventory::note_absent(const TableKind& kind, ib::Guid node, unsigned num_ports, Slot slot) {
+  const NodeTables* tables = find(node);
+  if (tables == nullptr || !tables->is_absent(kind, slot))
+    own(node, num_ports).note_absent(kind, slot);
+}
+
 void Inventory::forget(const TableKind& kind, ib::Guid node, Slot slot) {
   if (held(kind, node, slot) == nullptr) return;
   auto& tables = own(node, 0);

@@ -30,6 +30,8 @@ class Inventory {
 
   /// What an answer reported. `num_ports` of the node.
   void put(const TableKind& kind, ib::Guid node, unsigned num_ports, Slot slot, const Block& block);
+  /// An answer that the node has no such block: NodeTables'.
+  void note_absent(const TableKind& kind, ib::Guid node, unsigned num_ports, Slot slot);
   void forget(const TableKind& kind, ib::Guid node, Slot slot);
   void forget(const TableKind& kind, ib::Guid node);
   void forget(ib::Guid node);

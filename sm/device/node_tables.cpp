@@ -37,6 +37,7 @@ void NodeTables::put(const TableKind& kind, Slot slot, const Block* stored) {
     at->stored = stored;
   } else {
     blocks_.insert(at, {key, stored});
+    std::erase(absent_, key);
   }
 }
 
@@ -50,7 +51,18 @@ void NodeTables::forget(const TableKind& kind, Slot slot) {
   }
 }
 
+void NodeTables::note_absent(const TableKind& kind, Slot slot) {
+  if (kind.scope == Scope::PortPair || is_absent(kind, slot)) return;
+  forget(kind, slot);
+  absent_.push_back(key_of(kind, slot));
+}
+
+bool NodeTables::is_absent(const TableKind& kind, Slot slot) const {
+  return std::ranges::find(absent_, key_of(kind, slot)) != absent_.end();
+}
+
 void NodeTables::forget(const TableKind& kind) {
+  std::erase_if(absent_, [&](std::uint64_t key) { return key >> 32 == kind.attribute; });
   std::erase_if(pairs_, [&](const Pairs& pairs) { return pairs.attribute == kind.attribute; });
   std::erase_if(blocks_, [&](const Entry& entry) { return entry.key >> 32 == kind.attribute; });
 }

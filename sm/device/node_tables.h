@@ -34,6 +34,12 @@ class NodeTables {
   void forget(const TableKind& kind, Slot slot);
   void forget(const TableKind& kind);
 
+  /// The node said that it has no such block, whatever its capabilities are (not of pairs of
+  /// ports). One that is put there is there.
+  void note_absent(const TableKind& kind, Slot slot);
+  bool is_absent(const TableKind& kind, Slot slot) const;
+  bool lacks_some() const { return !absent_.empty(); }
+
   /// Everything that the node has was asked for once since it was last forgotten.
   bool is_read() const { return read_; }
   void set_read(bool read) { read_ = read; }
@@ -60,6 +66,7 @@ class NodeTables {
   std::size_t port_count_;
   std::vector<Entry> blocks_;  // in the order of their keys
   std::vector<Pairs> pairs_;
+  std::vector<std::uint64_t> absent_;  // keys of blocks, in the order in which they were asked for
   bool read_{false};
 };
 

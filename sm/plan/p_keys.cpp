@@ -106,7 +106,7 @@ class PKeyPlanner {
   PKeyPlan run(std::span<const EndPortKeys> end_ports) {
     out_.blocks.reserve(blocks_at_most(end_ports));
     for (const EndPortKeys& end : end_ports) {
-      const std::size_t room = capacity(end.port);
+      const std::size_t room = room_of(end.port);
       const PlacedKeys placed = write(end.port, end.keys, room);
       if (!placed.left_out.empty()) say_left_out(end.port, room, placed.left_out);
       if (const PortRef peer = observed_.fabric.port(end.port).peer) check_at(peer, all_keys(end));
@@ -125,6 +125,22 @@ class PKeyPlanner {
     return node.switch_info ? node.switch_info->partition_enforcement_cap : 0;
   }
 
+  /// Keys that its table has room for.
+  std::size_t room_of(PortRef port) const {
+    const std::size_t said = capacity(port);
+    const device::NodeTables* tables = held_.find(observed_.fabric.node(port.node).guid);
+    if (tables == nullptr || !tables->lacks_some()) return said;
+    std::size_t room = std::min<std::size_t>(said, kPKeysInBlock);
+    while (room < said && !tables->is_absent(kPKeyTable, slot_of(port, room)))
+      room = std::min(said, room + kPKeysInBlock);
+    return room;
+  }
+
+  /// Of the block with this index of the table.
+  static device::Slot slot_of(PortRef port, std::size_t index) {
+    return {port.port, 0, static_cast<std::uint16_t>(index / kPKeysInBlock)};
+  }
+
   /// With those of the ports that they hang from.
   std::size_t blocks_at_most(std::span<const EndPortKeys> end_ports) const {
     std::size_t count = 0;
@@ -140,8 +156,7 @@ class PKeyPlanner {
     std::vector<PKey> keys(size, kNoPKey);
     const ib::Guid guid = observed_.fabric.node(port.node).guid;
     for (std::size_t first = 0; first < size; first += kPKeysInBlock) {
-      const device::Slot slot{port.port, 0, static_cast<std::uint16_t>(first / kPKeysInBlock)};
-      const device::Block* block = held_.held(kPKeyTable, guid, slot);
+      const device::Block* block = held_.held(kPKeyTable, guid, slot_of(port, first));
       if (block == nullptr) continue;
       const auto table = ib::wire::decode<ib::wire::PKeyTable>(block->data());
       for (std::size_t i = first; i < std::min(size, first + kPKeysInBlock); ++i)
@@ -156,10 +171,12 @@ class PKeyPlanner {
       ib::wire::PKeyTable table{};
       for (std::size_t i = first; i < std::min(size, first + kPKeysInBlock); ++i)
         table.p_keys[i - first] = placed.table[i];
-      const device::Slot slot{port.port, 0, static_cast<std::uint16_t>(first / kPKeysInBlock)};
-      WantedBlock& want = out_.blocks.emplace_back(WantedBlock{port.node, &kPKeyTable, slot, {}});
+      WantedBlock& want =
+          out_.blocks.emplace_back(WantedBlock{port.node, &kPKeyTable, slot_of(port, first), {}});
       ib::wire::encode(table, want.block.data());
     }
+    for (std::size_t first = size; first < capacity(port); first += kPKeysInBlock)
+      out_.behind.push_back({port.node, &kPKeyTable, slot_of(port, first), {}});
     return placed;
   }
 
@@ -178,7 +195,7 @@ class PKeyPlanner {
     const auto& node = observed_.fabric.node(port.node);
     if (!node.is_switch()) return;
     PortEnforcement check{port};
-    const std::size_t room = capacity(port);
+    const std::size_t room = room_of(port);
     const auto& info = observed_.nodes[port.node].switch_info;
     if (options_.enforcement != Enforcement::Off && room != 0) {
       if (keys.size() <= room) {

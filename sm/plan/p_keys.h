@@ -62,12 +62,16 @@ struct LeftOutKeys {
 
 struct PKeyPlan {
   std::vector<WantedBlock> blocks;  // by node and slot
+  /// Empty blocks behind those, which a device says by its capabilities that it has, and does not
+  /// have where it is asked for one of them.
+  std::vector<WantedBlock> behind;
   std::vector<PortEnforcement> enforcement;
   std::vector<LeftOutKeys> left_out;
   std::vector<std::string> alarms;  // what did not fit, a line for each port
 };
 
-/// `end_ports` of managed nodes, each once. Blocks that `held` does not know count as empty.
+/// `end_ports` of managed nodes, each once. Blocks that `held` does not know count as empty. A
+/// table ends before the first block that the device says it has not; its first block each has.
 PKeyPlan plan_p_keys(const ib::discover::Observed& observed, std::span<const EndPortKeys> end_ports,
                      const device::Inventory& held, const PKeyOptions& options);
 

@@ -26,7 +26,7 @@ bool is_idle_table(const Observed& observed, const WantedBlock& want) {
 }
 
 /// Takes tables with a block that `held` does not know out of the plan: a key that is there already
-/// would move. Gives the blocks to read.
+/// would move. Gives the blocks to read, those that the device seems not to have among them.
 std::vector<WantedBlock> take_unread(PKeyPlan& plan, const Observed& observed,
                                      const device::Inventory& held) {
   std::vector<WantedBlock> unread;
@@ -41,6 +41,10 @@ std::vector<WantedBlock> take_unread(PKeyPlan& plan, const Observed& observed,
   std::erase_if(plan.blocks, [&](const WantedBlock& want) { return is_unread(port_of(want)); });
   std::erase_if(plan.enforcement,
                 [&](const PortEnforcement& check) { return is_unread(check.port); });
+  std::ranges::copy_if(plan.behind, std::back_inserter(unread), [&](const WantedBlock& want) {
+    return held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) == nullptr;
+  });
+  std::ranges::stable_sort(unread, {}, &WantedBlock::node);
   return unread;
 }
 

@@ -229,6 +229,15 @@ class UntoldKeys : public testing::Test {
   void is(const char* trait, const char* value) {
     ASSERT_TRUE(p.run_.model().set_trait(p.run_.now(), p.host(1).node, std::nullopt, trait, value));
   }
+  void has_one_block_and_says_four() {
+    is("p_keys", "32");
+    p.run_.listen([node = p.topology().node(p.host(1).node).guid](ib::mad::Packet& packet) {
+      if (packet.mad.attribute_id() != attr::kNodeInfo) return;
+      ib::wire::View<ib::wire::NodeInfo> info(packet.mad.data());
+      if (info.get<&ib::wire::NodeInfo::node_guid>() == node)
+        info.set<&ib::wire::NodeInfo::partition_cap>(128);
+    });
+  }
   void restart_with(core::Options options) {
     p.run_.boot_as(std::move(options));
     p.settle(1);
@@ -267,6 +276,39 @@ TEST_F(UntoldKeys, ATableThatIsRefusedIsNamedLeftAsItIsAndAskedForAgain) {
   p.run_.run_for(150s);
   expect_all_is_told();
   EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+}
+
+TEST_F(UntoldKeys, KeysGoIntoTheBlocksThatADeviceHasAndThoseTakenBackGo) {
+  has_one_block_and_says_four();
+  restart_with(after());
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+  expect_named(1, "port 1 block 1: status 0x001c (and so 2 other blocks)");
+  p.run_.run_for(70s);
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+  expect_named(1, "port 1 block 1");
+}
+
+TEST_F(UntoldKeys, WithoutAFileKeysOfBeforeGoFromTheBlocksThatADeviceHas) {
+  has_one_block_and_says_four();
+  restart_with({});
+  p.run_.run_for(5s);  // what tables hold is read after the sweep
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0xFFFF}));
+}
+
+/// Between NodeInfo and the reading of its table.
+TEST_F(UntoldKeys, ATableThatShrankDuringASweepHasItsKeysAndIsWholeAfterTheNext) {
+  bool shrank = false;
+  p.run_.watch([&](const ib::mad::Packet& packet) {
+    if (packet.mad.attribute_id() == attr::kPKeyTable && !std::exchange(shrank, true))
+      is("p_keys", "8");
+    return true;
+  });
+  restart_with(after());
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+  expect_named(1, "port 1 block 1");
+  p.run_.run_for(70s);
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8002}));
+  expect_all_is_told();
 }
 
 /// Between the reading of its tables and the Sets that take it to ACTIVE; the switch alone tells.

@@ -212,6 +212,24 @@ TEST_F(PlanPKeys, ATableThatIsTooSmallIsSaid) {
   EXPECT_FALSE(p.enforcement.at(0).inbound);
 }
 
+TEST_F(PlanPKeys, ATableEndsBeforeABlockThatIsNotThereAndHasItsFirst) {
+  observed.nodes[hosts[0].node].info.partition_cap = 128;
+  const auto& node = observed.fabric.node(hosts[0].node);
+  std::vector<PortPartition> many;
+  for (std::uint16_t key = 1; key <= 70; ++key) many.push_back({PKey{key}, false});
+  const auto plan_without = [&](std::uint16_t block) {
+    inventory.note_absent(kPKeyTable, node.guid, node.num_ports, {hosts[0].port, 0, block});
+    const auto p = plan({{hosts[0], many}});
+    std::vector<std::uint16_t> behind;
+    for (const WantedBlock& want : p.behind) behind.push_back(want.slot.block);
+    return std::tuple(keys_of(p, hosts[0]).size(), behind, p.left_out.size());
+  };
+  using Blocks = std::vector<std::uint16_t>;
+  EXPECT_EQ(plan_without(0), std::tuple(70U, Blocks{}, 0U));
+  EXPECT_EQ(plan_without(2), std::tuple(64U, (Blocks{2, 3}), 1U));
+  EXPECT_EQ(plan_without(1), std::tuple(32U, (Blocks{1, 2, 3}), 1U));
+}
+
 TEST_F(PlanPKeys, PortZeroOfASwitchIsAnEndPort) {
   const PortRef port0{leaf_of(hosts[0]).node, 0};
   const auto p = plan({{port0, keys({0xFFFF})}});

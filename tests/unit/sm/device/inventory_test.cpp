@@ -90,6 +90,26 @@ TEST(NodeTables, ForgetOneBlockOrATable) {
   EXPECT_NE(tables.held(kGuidInfo, {2, 0, 0}), nullptr);
 }
 
+TEST(NodeTables, ABlockThatIsNotThereIsThereOnceItIsPutAndUnknownOnceItsTableIsForgotten) {
+  BlockPool pool;
+  NodeTables tables(kPorts);
+  tables.put(kPKeyTable, {1, 0, 0}, pool.stored(filled(1)));
+  for (const std::uint16_t block : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{1}})
+    tables.note_absent(kPKeyTable, {1, 0, block});
+  tables.note_absent(kGuidInfo, {1, 0, 1});
+  EXPECT_FALSE(tables.is_absent(kPKeyTable, {1, 0, 0}));
+  EXPECT_FALSE(tables.is_absent(kPKeyTable, {2, 0, 1})) << "another port";
+  EXPECT_TRUE(tables.is_absent(kPKeyTable, {1, 0, 1}) && tables.is_absent(kPKeyTable, {1, 0, 2}));
+  tables.put(kPKeyTable, {1, 0, 1}, pool.stored(filled(1)));
+  EXPECT_FALSE(tables.is_absent(kPKeyTable, {1, 0, 1}));
+  EXPECT_TRUE(tables.is_absent(kPKeyTable, {1, 0, 2}));
+  tables.forget(kPKeyTable);
+  EXPECT_FALSE(tables.is_absent(kPKeyTable, {1, 0, 2}));
+  EXPECT_TRUE(tables.lacks_some());
+  tables.forget(kGuidInfo);
+  EXPECT_FALSE(tables.lacks_some());
+}
+
 TEST(Inventory, WhatWasPublishedStaysAsItWas) {
   Inventory inventory;
   const Guid node{7}, other{8};
