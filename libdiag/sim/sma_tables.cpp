@@ -63,6 +63,7 @@ std::uint16_t Model::Impl::sma_p_keys(Flight& f, PortIndex end, bool set) {
       for (std::size_t i = 0; i < slots; ++i) now[i] = p_key_at(ports_[at], i);
       keys = std::move(now);
     }
+    keys.resize(std::max(keys.size(), slots));  // the device may be one that has more since
     for (std::size_t i = 0; i < 32 && block * 32 + i < slots; ++i)
       keys[block * 32 + i] = wanted.p_keys[i];
   }

@@ -58,6 +58,10 @@ TEST_F(Device, TablesAreAsLongAsItSays) {
   wire::PKeyTable table;
   EXPECT_EQ(hand.set(Hops{1, 3, 1}, attr::kPKeyTable, 1, table), 0);
   EXPECT_EQ(hand.set(Hops{1, 3, 1}, attr::kPKeyTable, 2, table), wire::status::kBadValue);
+  is(kH2, "p_keys", "96");
+  table.p_keys[31] = PKey{0x8001};
+  EXPECT_EQ(hand.set(Hops{1, 3, 1}, attr::kPKeyTable, 2, table), 0);
+  EXPECT_EQ(hand.get<wire::PKeyTable>({1, 3, 1}, attr::kPKeyTable, 2).p_keys[31], PKey{0x8001});
   is(kS1, "vl_arb_cap", "64", 3);
   EXPECT_EQ(hand.port_info({1}, 3).vl_arbitration_low_cap, 64);
   wire::VlArbitrationTable weights;
