@@ -471,6 +471,8 @@ void SubnetManager::Impl::end_apply(Instant now) {
                links_restarted ? Reason::LinksRestarted : Reason::Unfinished);
     return;
   }
+  // Nor while what is known is doubted as a whole, and is about to be read.
+  if (reads_back && sweep_at <= now && sweeping && !paused) return;
   publish(report.up());
   tables.on_sweep_done(now);
   if (!own_port.is_known()) own_port.call_for(now + kOwnPortAfter);

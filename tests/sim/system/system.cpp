@@ -314,8 +314,9 @@ std::string System::why_not_settled() {
     if (m.last().held_down > 0) return "links are held down";
     if (m.awaits_clients()) return "clients were asked to register again, and have time left";
     // They are asked again after a minute, and then less and less often.
-    if (!m.core().snapshot()->refused_tables.empty() && now() - last_event_ < kAskedAgainWithin)
-      return "tables are refused";
+    const auto& snapshot = m.core().snapshot();
+    const bool refused = snapshot != nullptr && !snapshot->refused_tables.empty();
+    if (refused && now() - last_event_ < kAskedAgainWithin) return "tables are refused";
     if (m.counters().light_sweeps < looks_before_[master] + 2) return "it has not looked again";
   }
   for (const Clients::Client& client : clients_->all())
