@@ -17,14 +17,14 @@ std::optional<ib::LogEvent> StoreRetry::commit(ib::Instant now, store::Batch lid
   if (lids.routes) unwritten_.routes = std::move(lids.routes);
   for (const auto& [from, to, other] :
        {std::tuple(&lids.clients_asked, &unwritten_.clients_asked, &unwritten_.clients_to_ask),
-        std::tuple(&lids.clients_to_ask, &unwritten_.clients_to_ask, &unwritten_.clients_asked)})
+        std::tuple(&lids.clients_to_ask, &unwritten_.clients_to_ask, &unwritten_.clients_asked),
+        std::tuple(&lids.clients_sure, &unwritten_.clients_sure, &unwritten_.clients_in_doubt),
+        std::tuple(&lids.clients_in_doubt, &unwritten_.clients_in_doubt, &unwritten_.clients_sure)})
     for (const ib::Guid guid : *from) {
       std::erase(*other, guid);
       to->push_back(guid);
     }
-  for (const auto& [from, to] : {std::tuple(&lids.clients_in_doubt, &unwritten_.clients_in_doubt),
-                                 std::tuple(&lids.writers, &unwritten_.writers)})
-    to->insert(to->end(), from->begin(), from->end());
+  unwritten_.writers.insert(unwritten_.writers.end(), lids.writers.begin(), lids.writers.end());
   // Of two claims of one GUID the later counts, so the order is kept.
   std::move(lids.lids.begin(), lids.lids.end(), std::back_inserter(unwritten_.lids));
   return attempt(now);

@@ -75,6 +75,22 @@ TEST(StoreRetry, OfWhomToAskTheLastWordCounts) {
   EXPECT_EQ(disk.contents.clients_to_ask, (std::vector{Guid{1}, Guid{4}}));
 }
 
+TEST(StoreRetry, OfWhoIsInDoubtTheLastWordCounts) {
+  Disk disk;
+  disk.full = true;
+  disk.contents.clients_in_doubt = {Guid{1}, Guid{2}};
+  Batch doubts, sure;
+  doubts.clients_in_doubt = {Guid{3}, Guid{4}};
+  sure.clients_sure = {Guid{1}, Guid{2}, Guid{3}};
+  EXPECT_TRUE(disk.lids.commit(Instant{0}, doubts));
+  EXPECT_TRUE(disk.lids.commit(Instant{0}, sure));
+  doubts.clients_in_doubt = {Guid{1}};
+  EXPECT_TRUE(disk.lids.commit(Instant{0}, doubts));
+  disk.full = false;
+  EXPECT_TRUE(disk.lids.on_time(disk.lids.next_deadline()));
+  EXPECT_EQ(disk.contents.clients_in_doubt, (std::vector{Guid{1}, Guid{4}}));
+}
+
 TEST(StoreRetry, WritesWhatItCouldNotWhenThereIsRoom) {
   Disk disk;
   disk.full = true;
