@@ -19,6 +19,7 @@ void PlanInputs::recall(const store::Contents& contents) {
   in_doubt = {contents.clients_in_doubt.begin(), contents.clients_in_doubt.end()};
   reregister_pending.insert(in_doubt.begin(), in_doubt.end());
   writers_ = {contents.writers.begin(), contents.writers.end()};
+  knows_writers_ = !writers_.empty() || contents.lids.empty();
   vls_ = contents.vls;
   routes_made_ = plan::decode(contents.routes);
   routes_stored_ = contents.routes;
@@ -90,10 +91,10 @@ store::Batch PlanInputs::remember_writer(ib::Guid port) {
 }
 
 bool PlanInputs::has_written(ib::Lid lid) const {
-  return writers_.empty() || std::ranges::any_of(writers_, [&](ib::Guid writer) {
-           const auto at = stored_->find(writer);
-           return at != stored_->end() && at->second.lid == lid;
-         });
+  return !knows_writers() || std::ranges::any_of(writers_, [&](ib::Guid writer) {
+    const auto at = stored_->find(writer);
+    return at != stored_->end() && at->second.lid == lid;
+  });
 }
 
 bool PlanInputs::all_are_there(const plan::Desired& plan) const {

@@ -42,7 +42,10 @@ class PlanInputs {
   store::Batch remember_routes(const plan::Desired& plan, const ib::route::Options& options);
   /// That the subnet manager at this port writes what is stored. Empty: that is known.
   store::Batch remember_writer(ib::Guid port);
-  /// A subnet manager that wrote what is stored had this LID; or nobody knows who did.
+  /// Whether it is known which subnet managers wrote what is stored: an earlier release did not
+  /// say.
+  bool knows_writers() const { return knows_writers_; }
+  /// One that did has this LID by what is stored; or nobody knows who did.
   bool has_written(ib::Lid lid) const;
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
   const std::optional<plan::RouteMemory>& routes_made() const { return routes_made_; }
@@ -74,6 +77,7 @@ class PlanInputs {
   std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
   std::set<ib::Guid> writers_;
+  bool knows_writers_{true};  // those before us
   store::DeviceVls vls_{store::DeviceVls::Untouched};
   std::optional<plan::RouteMemory> routes_made_;  // by the master before
   std::vector<std::byte> routes_stored_;

@@ -227,6 +227,11 @@ TEST_F(AfterAnother, WhatIsSharedIsInDoubtWhereTheOtherOneDidNotWriteIt) {
     const auto doubted = run.take_doubted();
     EXPECT_EQ(std::set(doubted.begin(), doubted.end()).size(), wrote ? 0 : hosts - 1);
   }
+  kept.writers = {};
+  named = other->lid;
+  EXPECT_EQ(asked_by(kept), hosts - 1);
+  EXPECT_THAT(run.take_doubted(), testing::IsEmpty())
+      << "a store of a release before does not say who wrote it";
 }
 
 TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {
