@@ -322,7 +322,10 @@ void SubnetManager::Impl::on_recalled(Instant now, const std::optional<store::Co
     if (!contents) inputs.sa_state_lost = true;
   }
   if (told_first) {
-    for (const ib::Guid guid : *told_first) inputs.reregister_pending.erase(guid);
+    for (const ib::Guid guid : *told_first) {
+      inputs.reregister_pending.erase(guid);
+      inputs.in_doubt.erase(guid);
+    }
     go(Event::RecalledToRead);
     begin_apply();
     submit(now);

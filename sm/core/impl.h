@@ -363,6 +363,8 @@ struct SubnetManager::Impl {
   void publish_stopgap();
   /// Who was told already is asked nothing twice.
   void note_who_heard();
+  /// LIDs by which others were master, as their own ports tell; who writes what we do is none.
+  std::set<ib::Lid> lids_of_other_masters(const Observed& swept) const;
   /// Those that are to be asked to register again and name another subnet manager, or were away:
   /// another one may have answered them, so what they registered here before is in doubt. What
   /// several share a master of these has written, too: there it is in doubt where the other one is

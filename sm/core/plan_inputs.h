@@ -45,6 +45,8 @@ class PlanInputs {
   /// Whether it is known which subnet managers wrote what is stored: an earlier release did not
   /// say.
   bool knows_writers() const { return knows_writers_; }
+  /// The one at this port did.
+  bool is_writer(ib::Guid port) const { return writers_.contains(port); }
   /// One that did has this LID by what is stored; or nobody knows who did.
   bool has_written(ib::Lid lid) const;
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
@@ -70,7 +72,7 @@ class PlanInputs {
   std::shared_ptr<const ib::route::ReadOptions> pending_options;  // routing files not taken yet
   bool sa_state_lost;
   std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer
-  std::set<ib::Guid> in_doubt;            // of these, whose doubts a process before has not ended
+  std::set<ib::Guid> in_doubt;            // by what is stored, and did not take the request since
 
  private:
   // Written between plans only, and shared with the one that is being made.

@@ -2,9 +2,12 @@
 //
 // Whose clients are still to be asked to register again: who was away, who is there and not
 // managed, and who did not answer when it was told.
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "sm/core/impl.h"
+#include "sm/plan/routes.h"
 
 namespace sm::core {
 
@@ -43,6 +46,25 @@ void SubnetManager::Impl::note_who_heard() {
   if (tells_first) told_first = std::move(heard);
 }
 
+std::set<ib::Lid> SubnetManager::Impl::lids_of_other_masters(const Observed& swept) const {
+  std::set<ib::Lid> lids;
+  if (options.shares_store && !inputs.knows_writers()) return lids;
+  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
+    if (n == swept.local_port.node) continue;
+    const auto& node = swept.fabric.node(n);
+    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = first; p <= last; ++p) {
+      const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
+      if (port == nullptr) continue;
+      const ib::Lid lid = port->get<&ib::wire::PortInfo::lid>();
+      if (!lid.is_unicast() || port->get<&ib::wire::PortInfo::master_sm_lid>() != lid) continue;
+      if (!options.shares_store || !inputs.is_writer(swept.fabric.port(n, p).guid))
+        lids.insert(lid);
+    }
+  }
+  return lids;
+}
+
 void SubnetManager::Impl::doubt_clients_of_others() {
   if (options.rehearse) return;
   const NodeIndex own = seen->local_port.node;
@@ -54,25 +76,39 @@ void SubnetManager::Impl::doubt_clients_of_others() {
     }
     return false;
   };
+  // Two that did not see each other may have had one LID.
+  const auto others = lids_of_other_masters(*seen);
+  store::Batch sure;
   for (const ib::route::LidAssignment& a : desired->lids) {
-    if (!desired->ports[seen->port_index(a.port)].reregister) continue;
     const auto* port = seen->known_port(a.port);
     if (port == nullptr) continue;
+    // Who cannot be asked keeps what it has.
+    const bool may_be_asked =
+        !seen->fabric.node(a.port.node).is_switch() && plan::may_reregister(options.plan, *port);
+    if (!may_be_asked && !tells_first && inputs.in_doubt.erase(a.guid) != 0)
+      sure.clients_sure.push_back(a.guid);
+    if (!desired->ports[seen->port_index(a.port)].reregister) continue;
     const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-    const bool names_another = sm_lid.is_unicast() && sm_lid != desired->sm_lid &&
-                               !was_ours(sm_lid) &&
-                               !(options.shares_store && inputs.has_written(sm_lid));
-    const auto& suspects = options.shares_store ? inputs.in_doubt : inputs.reregister_pending;
-    if (!names_another && !suspects.contains(a.guid)) continue;
+    const bool is_ours = sm_lid == desired->sm_lid || was_ours(sm_lid) ||
+                         (options.shares_store && inputs.has_written(sm_lid));
+    const bool names_another = sm_lid.is_unicast() && (!is_ours || others.contains(sm_lid));
+    const bool was_away = !options.shares_store && inputs.reregister_pending.contains(a.guid);
+    if (!names_another && !was_away && !inputs.in_doubt.contains(a.guid)) continue;
     clients_doubted.insert(a.guid);
     effects.doubted.push_back(a.guid);
     doubts_to_store.push_back(a.guid);
   }
+  if (!sure.empty()) effects.commit.push_back(std::move(sure));
+  // Who is away and comes back may name it still, when its port does not any more.
+  const auto has_written = [this](ib::Lid lid) { return inputs.has_written(lid); };
+  if (options.shares_store && options.plan.reregister && std::ranges::any_of(others, has_written))
+    std::ranges::set_difference(ports_away(), inputs.in_doubt, std::back_inserter(doubts_to_store));
   if (!tells_first) store_doubts();
 }
 
 void SubnetManager::Impl::store_doubts() {
   if (doubts_to_store.empty()) return;
+  inputs.in_doubt.insert(doubts_to_store.begin(), doubts_to_store.end());
   store::Batch batch;
   batch.clients_in_doubt = std::exchange(doubts_to_store, {});
   effects.commit.push_back(std::move(batch));

@@ -90,6 +90,10 @@ struct PlanRequest {
   std::shared_ptr<const ib::discover::Observed> before;  // what was seen then, if anything
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
   std::set<ib::Guid> reregister_pending;  // who was away, or was to and did not answer, must, too
+  std::set<ib::Guid> in_doubt;            // of these, who must even where they are not in use
+  /// LIDs by which other subnet managers were master. If ours is one of them, ports that name it
+  /// may have been theirs, unless they were seen before.
+  std::set<ib::Lid> lids_of_other_masters;
   std::shared_ptr<const std::vector<MlidGroup>> groups;
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did

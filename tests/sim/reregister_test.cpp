@@ -117,7 +117,7 @@ class AfterAnother : public testing::Test {
       const auto& mad = packet.mad;
       if (mad.attribute_id() == ib::wire::attr::kPortInfo && mad.method() == Method::Set) {
         asked += ib::wire::body<ib::wire::PortInfo>(mad).client_reregister;
-        named = {};
+        named = twin = {};
       }
       return true;
     });
@@ -126,6 +126,11 @@ class AfterAnother : public testing::Test {
       if (named.is_unicast() && mad.attribute_id() == ib::wire::attr::kPortInfo)
         ib::wire::View<ib::wire::PortInfo>(mad.data())
             .set<&ib::wire::PortInfo::master_sm_lid>(named);
+      if (twin.is_unicast() && mad.attribute_id() == ib::wire::attr::kPortInfo) {
+        ib::wire::View<ib::wire::PortInfo> info(mad.data());
+        if (info.get<&ib::wire::PortInfo::lid>() == twin)
+          info.set<&ib::wire::PortInfo::lid>(info.get<&ib::wire::PortInfo::master_sm_lid>());
+      }
     });
     EXPECT_TRUE(run.model().link_down(run.now(), late));
     come_up();
@@ -160,6 +165,20 @@ class AfterAnother : public testing::Test {
   }();
   unsigned asked{0};
   ib::Lid named{};  // by all ports, as the subnet manager's, until they are told another
+  ib::Lid twin{};   // until then the port with this LID says that it has the subnet manager's
+
+  /// Of a host that is there, and not ours.
+  sm::store::LidClaim some_host(const sm::store::Contents& store) const {
+    const auto& fabric = run.model().topology();
+    return *std::ranges::find_if(store.lids, [&](const auto& claim) {
+      const auto at = fabric.find_port_guid(claim.port_guid);
+      return at && at->port != 0 && *at != run.at();
+    });
+  }
+  std::size_t doubted() {
+    const auto ports = run.take_doubted();
+    return std::set(ports.begin(), ports.end()).size();
+  }
 };
 
 TEST_F(AfterAnother, EveryHostIsAskedOnceWhenALidShowsIt) {
@@ -216,22 +235,80 @@ TEST_F(AfterAnother, WhatIsSharedIsInDoubtWhereTheOtherOneDidNotWriteIt) {
   const auto own = run.model().topology().port(run.at()).guid;
   EXPECT_EQ(asked_by(kept), 0U);
   EXPECT_EQ(run.kept().writers, std::vector{own});
-  const auto other = std::ranges::find_if(kept.lids, [&](const auto& claim) {
-    const auto at = run.model().topology().find_port_guid(claim.port_guid);
-    return claim.port_guid != own && at && at->port != 0;
-  });
+  const auto other = some_host(kept);
   for (const bool wrote : {true, false}) {
-    kept.writers = {wrote ? other->port_guid : ib::Guid{1}};
-    named = other->lid;
+    kept.writers = {wrote ? other.port_guid : ib::Guid{1}};
+    named = other.lid;
     EXPECT_EQ(asked_by(kept), hosts - 1) << "one is away";
-    const auto doubted = run.take_doubted();
-    EXPECT_EQ(std::set(doubted.begin(), doubted.end()).size(), wrote ? 0 : hosts - 1);
+    EXPECT_EQ(doubted(), wrote ? 0 : hosts - 1);
   }
   kept.writers = {};
-  named = other->lid;
+  named = other.lid;
   EXPECT_EQ(asked_by(kept), hosts - 1);
-  EXPECT_THAT(run.take_doubted(), testing::IsEmpty())
-      << "a store of a release before does not say who wrote it";
+  EXPECT_EQ(doubted(), 0U) << "a store of a release before does not say who wrote it";
+}
+
+/// A part of the fabric was cut off, and one that does not share what is stored managed it by a LID
+/// that was free there, and is in the store as that of one that does.
+TEST_F(AfterAnother, OneThatHadTheLidOfAWriterIsAnother) {
+  sm::core::Options options;
+  options.shares_store = true;
+  run.boot_as(options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto [uplinks, away] = far_leaf(run);
+  auto kept = run.kept();
+  const auto other = some_host(kept);
+  sm::store::Batch more;
+  more.lids = {{ib::Guid{1}, other.lid, other.lmc},
+               {run.model().topology().port(late).guid, ib::Lid{0x100}, 0}};
+  more.writers = {ib::Guid{1}};
+  kept.writers = {};
+  sm::store::apply(more, kept);
+  for (const PortRef at : uplinks) ASSERT_TRUE(run.model().link_down(run.now(), at));
+  named = other.lid;
+  EXPECT_EQ(asked_by(kept), hosts - 1 - away) << "one more is away";
+  EXPECT_EQ(doubted(), hosts - 1 - away);
+
+  // By now no port says any more that it was there.
+  for (const PortRef at : uplinks) ASSERT_TRUE(run.model().link_up(run.now(), at));
+  run.run_for(60s);
+  EXPECT_EQ(asked, hosts - 1);
+  EXPECT_EQ(doubted(), away);
+  ASSERT_TRUE(run.model().link_up(run.now(), late));
+  run.run_for(60s);
+  EXPECT_EQ(asked, hosts) << "though its port was not in use";
+  EXPECT_EQ(doubted(), 1U);
+  for (const Guid guid : run.kept().clients_in_doubt) {
+    const auto at = run.model().topology().find_port_guid(guid);
+    EXPECT_TRUE(!at || at->port != 0) << "a switch is not asked";
+  }
+}
+
+/// Likewise by ours: that ports name it is no reason to leave them alone.
+TEST_F(AfterAnother, OneThatHadOurLidIsAnother) {
+  for (const bool shared : {false, true}) {
+    sm::core::Options options;
+    options.shares_store = shared;
+    run.boot_as(options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    auto kept = run.kept();
+    kept.clients_in_doubt = {};
+    run.take_doubted();
+    twin = some_host(kept).lid;
+    EXPECT_EQ(asked_by(kept), hosts - 1) << "one is away";
+    EXPECT_EQ(doubted(), hosts - 1);
+    EXPECT_EQ(asked_by(run.kept()), hosts - 1) << "they are in doubt until they repeat it";
+    EXPECT_EQ(asked_by(kept), 0U);
+
+    // Where one comes to whom we manage they are no others' for that.
+    run.take_doubted();
+    twin = some_host(kept).lid;
+    run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+    run.run_for(60s);
+    EXPECT_FALSE(twin.is_unicast()) << "it has its own again";
+    EXPECT_EQ(asked, 1U);
+    EXPECT_EQ(doubted(), 1U);
+  }
 }
 
 TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {

@@ -279,5 +279,32 @@ TEST(MakePlan, WhoWasAwayOrDidNotHearRegistersAgain) {
   EXPECT_THAT(asked(), IsEmpty()) << "the operator's word";
 }
 
+TEST(MakePlan, WhoIsInDoubtOrWasAnothersByOurLidRegistersAgain) {
+  const auto seen = cold_subnet();
+  for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
+    if (!seen->fabric.node(n).is_switch())
+      change_port(*seen, {n, 1}, [is_new = seen->fabric.port(n, 1).guid == Guid{0x61}](auto& info) {
+        info.port_state = is_new ? PortState::Initialize : PortState::Active;
+        info.capability_mask |= ib::wire::port_cap::kClientReregistration;
+        info.master_sm_lid = Lid{1};
+      });
+  const auto asked = [&](std::set<Lid> others, std::set<Guid> in_doubt, bool was_seen) {
+    auto request = request_for(seen);
+    request.lids_of_other_masters = std::move(others);
+    request.in_doubt = std::move(in_doubt);
+    if (was_seen) request.before = seen;
+    const auto desired = plan_of(std::move(request));
+    EXPECT_EQ(desired.sm_lid, Lid{1});
+    std::set<std::uint64_t> guids;
+    for (const auto& a : desired.lids)
+      if (want_of(desired, *seen, a.port).reregister) guids.insert(a.guid.value);
+    return guids;
+  };
+  EXPECT_THAT(asked({Lid{2}}, {}, false), IsEmpty());
+  EXPECT_THAT(asked({Lid{1}}, {}, false), ElementsAre(0x31, 0x41, 0x51)) << "those in use";
+  EXPECT_THAT(asked({Lid{1}}, {}, true), IsEmpty()) << "they were ours before that";
+  EXPECT_THAT(asked({}, {Guid{0x51}, Guid{0x61}}, true), ElementsAre(0x51, 0x61));
+}
+
 }  // namespace
 }  // namespace sm::plan
