@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libdiag/route/reroute/transition.h"
+#include "libdiag/route/reroute/unknown_ways.h"
 
 namespace sm::apply {
 
@@ -244,6 +245,26 @@ ib::tables::LinearTables TableWork::tables_to_be() const {
   return tables;
 }
 
+ib::route::UnknownWays TableWork::unknown_ways() const {
+  const auto& graph = desired_.routing->graph;
+  ib::route::UnknownWays unknown;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const NodeIndex n = graph.node_of(s);
+    if (!is_ours_[n]) continue;
+    const auto arcs = graph.arcs(s);
+    for (unsigned p = 1; p <= seen_.fabric.node(n).num_ports; ++p) {
+      const auto port = static_cast<std::uint8_t>(p);
+      const auto* observed = seen_.known_port({n, port});
+      if (observed != nullptr && observed->state() < PortState::Armed) continue;
+      const auto peer = seen_.fabric.port(n, port).peer;
+      if (peer && !seen_.fabric.node(peer.node).is_switch()) continue;
+      const auto arc = std::ranges::lower_bound(arcs, port, {}, &ib::fabric::Arc::out_port);
+      if (arc == arcs.end() || arc->out_port != port) unknown.emplace(s, port);
+    }
+  }
+  return unknown;
+}
+
 /// Switches that are new or were rebooted hold no entry, and get theirs in the order, too, where
 /// others hold some: links that are ACTIVE may lead there by old entries and back by new ones.
 /// Other blocks that nobody knows (a Set without an answer) have no place in an order and go out at
@@ -282,7 +303,10 @@ void TableWork::stage(const std::vector<bool>& silent) {
     }
   }
   if (differing.empty()) return;
-  const auto transition = ib::route::plan_transition(graph, differing, wanted);
+  auto before_all = ib::route::leave_unknown_ways(graph, unknown_ways(), wanted, differing);
+  auto transition = ib::route::plan_transition(graph, differing, wanted);
+  if (!before_all.empty())
+    transition.rounds.insert(transition.rounds.begin(), std::move(before_all));
   if (transition.rounds.size() < 2) return;
   rounds_ = static_cast<std::uint32_t>(transition.rounds.size());
   staged_.resize(graph.switch_count());

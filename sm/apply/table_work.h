@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "libdiag/route/reroute/unknown_ways.h"
 #include "sm/apply/known.h"
 #include "sm/plan/desired.h"
 
@@ -101,6 +102,8 @@ class TableWork {
   std::uint8_t kept_or_safe(ib::fabric::SwitchIndex s, std::size_t lid, std::uint8_t port) const;
   void keep_lids();
   ib::tables::LinearTables tables_to_be() const;
+  /// Ports of switches whose links are up, and nobody answered behind them.
+  ib::route::UnknownWays unknown_ways() const;
   std::optional<ib::fabric::SwitchIndex> next_switch(ib::fabric::SwitchIndex s, ib::Lid lid) const;
   bool leads_to_unknown(ib::fabric::SwitchIndex s, ib::Lid lid) const;
   bool comes_back(ib::fabric::SwitchIndex s, ib::Lid lid) const;
