@@ -7,6 +7,7 @@
 //   * Overtaken requests are repeated each by its own clock. When a target falls silent, only the
 //     oldest request is repeated, as a probe, so a slow target does not get everything twice.
 //   * Each attempt has a TID of its own and any attempt's answer completes the request.
+//   * A Set waits for attempts of an earlier one of the same block that may still arrive.
 #include "libdiag/mad/transactor.h"
 
 #include <fmt/format.h>
@@ -118,7 +119,7 @@ struct Transactor::Impl {
   /// Sets the target's timer from what is under way.
   void rearm(Index t) {
     Target& target = targets[t];
-    Instant when = kNever;
+    Instant when = target.held_until;
     for (const Index e : target.in_flight) {
       const Entry& entry = entries[e];
       if (entry.state != EntryState::OnWire) continue;
@@ -149,6 +150,10 @@ struct Transactor::Impl {
 
   void on_target_timer(Instant now, Index t) {
     bool was_silent = false;
+    if (targets[t].held_until <= now) {
+      targets[t].held_until = kNever;
+      make_ready(t);
+    }
     // Indices, since giving a request up changes the list.
     for (std::size_t i = 0; i < targets[t].in_flight.size();) {
       Target& target = targets[t];
@@ -194,12 +199,15 @@ struct Transactor::Impl {
   /// Turns the request's attempts into ghosts and takes it off its target's list.
   void retire_attempts(Index e, std::uint8_t answered) {
     Entry& entry = entries[e];
+    Target& target = targets[entry.target];
     if (entry.counted && attempts[entry.last_attempt].ordinal != answered)
       attempts.mark_lost(entry.last_attempt);
     for (Index s = entry.last_attempt; s != kNone; s = attempts[s].earlier) {
       if (attempts[s].ordinal == answered) {
         attempts.release(s);
       } else {
+        target.late_sets.add(entry.request, attempts[s].sequence,
+                             attempts[s].sent + patience.of(target, entry.request));
         attempts.haunt(s, answered);
       }
     }
@@ -208,7 +216,7 @@ struct Transactor::Impl {
       entry.counted = false;
       --on_wire;
     }
-    auto& list = targets[entry.target].in_flight;
+    auto& list = target.in_flight;
     list.erase(std::find(list.begin(), list.end(), e));
   }
 
@@ -291,6 +299,15 @@ struct Transactor::Impl {
     ready.push(t);
   }
 
+  /// The first of its queue would overtake an earlier one; the target's timer makes it ready again.
+  bool is_held(Instant now, Index t) {
+    Target& target = targets[t];
+    const Instant until = target.late_sets.passed(entries[target.queue_head].request, now);
+    target.held_until = until <= now ? kNever : until;
+    if (until > now) rearm(t);
+    return until > now;
+  }
+
   SendOrder send(Instant now, Index e) {
     Entry& entry = entries[e];
     Target& target = targets[entry.target];
@@ -367,7 +384,7 @@ struct Transactor::Impl {
       const Index t = ready.pop();
       Target& target = targets[t];
       target.in_ready = false;
-      if (!may_send(target)) continue;
+      if (!may_send(target) || is_held(now, t)) continue;
       const Index e = entries.take_first(target);
       target.in_flight.push_back(e);
       make_ready(t);
@@ -388,7 +405,10 @@ struct Transactor::Impl {
       if (slot.ordinal < slot.answered) ++counters.spurious_retries;
       attempts[s].state = AttemptState::Spent;
       attempts.forget_lost(s);
-      if (slot.target != kNone) sign_of_life(now, slot);
+      if (slot.target != kNone) {
+        targets[slot.target].late_sets.on_answer(slot.sequence);
+        sign_of_life(now, slot);
+      }
       return false;
     }
     const Index e = slot.entry;
