@@ -109,6 +109,10 @@ void Paths::find_end_ports() {
     for (unsigned l = e.lid.value; l < e.lid.value + e.lid_count(); ++l) {
       if (l < by_lid_.size() && by_lid_[l] == 0) {
         by_lid_[l] = i + 1;
+      } else if (l < by_lid_.size() && is_routed_to(e.port, Lid{static_cast<std::uint16_t>(l)})) {
+        // The other is not managed, say, or has not been told another LID yet.
+        end_ports_[by_lid_[l] - 1].has_rivals = true;
+        by_lid_[l] = i + 1;
       } else {
         e.has_rivals = true;
       }
@@ -116,6 +120,13 @@ void Paths::find_end_ports() {
     auto& place = by_guid_[find_place(e.guid)];
     if (place.port == 0) place = {(i + 1) & 0xFFFFFF, tag_of(hash_of(e.guid))};
   }
+}
+
+bool Paths::is_routed_to(PortRef port, Lid lid) const {
+  if (snapshot_->routing == nullptr) return false;
+  const auto to = snapshot_->routing->graph.destinations();
+  const auto at = std::ranges::lower_bound(to, lid, {}, &ib::fabric::Destination::lid);
+  return at != to.end() && at->lid == lid && at->end_port == port;
 }
 
 void Paths::find_virtual_ports() {

@@ -22,7 +22,7 @@ struct EndPort {
   Allowed link{};              // by its cable; of a switch's port 0 there is none, and no rate
   std::uint8_t knows_rates{};  // highest rate code that its host has heard of; 0: not known
   std::uint16_t drops{};       // SLs, a bit each, that its host drops by a mapping that it keeps
-  bool has_rivals{};           // one of its LIDs is another port's too, or none that packets go to
+  bool has_rivals{};           // packets to one of its LIDs go to another port, or to none
   bool is_virtual{};           // a virtual port behind the port, whose LIDs it shares
   unsigned lid_count() const { return 1U << lmc; }
   bool owns(ib::Lid l) const { return l.value >= lid.value && l.value < lid.value + lid_count(); }
@@ -52,7 +52,7 @@ class Paths {
   ib::Lid highest_lid() const {
     return ib::Lid{static_cast<std::uint16_t>(by_lid_.empty() ? 0 : by_lid_.size() - 1)};
   }
-  /// nullptr when there is none.
+  /// Of several that have the LID the one that the routes lead to; nullptr when there is none.
   const EndPort* find(ib::Lid lid) const;
   const EndPort* find(ib::Guid guid) const;
   /// A virtual port that is up: as the port that it is behind, but for its GUID. None of
@@ -110,6 +110,8 @@ class Paths {
   std::optional<Trunk> trunk(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
   Allowed link_of(ib::fabric::PortRef port) const;
   Allowed cable_of(ib::fabric::PortRef port) const;
+  /// Whether the routes have the LID for this port's.
+  bool is_routed_to(ib::fabric::PortRef port, ib::Lid lid) const;
   void find_end_ports();
   void find_virtual_ports();
 

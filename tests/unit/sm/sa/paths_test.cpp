@@ -311,5 +311,33 @@ TEST(SaPaths, ForgetPairsBeyondTheirMemory) {
   EXPECT_GT(large.bytes(), 200U);
 }
 
+/// Whichever of them comes first.
+TEST(SaPaths, ALidThatTwoPortsHoldBelongsToTheOneThatRoutesLeadTo) {
+  for (const bool first_is_routed : {false, true}) {
+    SCOPED_TRACE(first_is_routed);
+    const auto snapshot = snapshot_of(small_tree());
+    const auto hosts = hosts_of(snapshot->fabric());
+    const PortRef routed = hosts[first_is_routed ? 4 : 9], other = hosts[first_is_routed ? 9 : 4];
+    const Lid lid = snapshot->fabric().port(routed).lid;
+    auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
+    observed->fabric.port(other).lid = lid;
+    observed->fabric.reindex();
+    snapshot->observed = observed;
+    const Paths paths(snapshot);
+    const Guid routed_guid = snapshot->fabric().port(routed).guid;
+    const Guid other_guid = snapshot->fabric().port(other).guid;
+    ASSERT_NE(paths.find(lid), nullptr);
+    EXPECT_EQ(paths.find(lid)->guid, routed_guid);
+    const EndPort *from = paths.find(snapshot->sm_port_guid), *to = paths.find(routed_guid),
+                  *rival = paths.find(other_guid);
+    ASSERT_TRUE(from != nullptr && to != nullptr && rival != nullptr);
+    EXPECT_TRUE(paths.between(*from, *to, lid));
+    const auto way = paths.trace(*from, *to, lid);
+    ASSERT_FALSE(way.empty());
+    EXPECT_EQ(way.back().node, routed.node);
+    EXPECT_FALSE(paths.between(*from, *rival, lid));
+  }
+}
+
 }  // namespace
 }  // namespace sm::sa::test
