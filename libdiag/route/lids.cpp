@@ -32,7 +32,7 @@ class LidMap {
     for (std::size_t i = 0; i < (std::size_t{1} << lmc); ++i)
       if (lid.value + i < reserved_.size()) reserved_[lid.value + i] = true;
   }
-  /// The lowest free range; `spare_reserved` leaves those of absent ports alone.
+  /// The lowest free range; `spare_reserved` passes over what is reserved.
   Lid find_free(std::uint8_t lmc, bool spare_reserved) {
     const std::size_t width = std::size_t{1} << lmc;
     // A range found taken once stays taken, so each search starts where the last of its kind ended.
@@ -94,8 +94,10 @@ class LidAssigner {
     });
   }
 
-  LidPlan run(LidMemory memory) {
+  LidPlan run(LidMemory memory, std::span<const LidRequest> left_alone) {
     if (memory != LidMemory::None) give_remembered(memory);
+    for (const LidRequest& r : left_alone)
+      if (r.armed_or_active && r.held.is_unicast()) map_.reserve(r.held, r.lmc & 7U);
     if (!requests_.empty()) give_free(0);
     for (const std::size_t i : by_guid_)
       if (i != 0) give_free(i);
@@ -191,8 +193,8 @@ class LidAssigner {
 }  // namespace
 
 LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
-                    LidMemory memory) {
-  return LidAssigner(requests, stored, lid_max).run(memory);
+                    LidMemory memory, std::span<const LidRequest> left_alone) {
+  return LidAssigner(requests, stored, lid_max).run(memory, left_alone);
 }
 
 }  // namespace ib::route

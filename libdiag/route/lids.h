@@ -64,9 +64,10 @@ enum class LidMemory {
 /// store's to a standing port that holds another one, unless a port that the store does not know
 /// holds it, or most of the ports that the store knows hold others (another subnet manager
 /// renumbered them, or the store is an old one); then other LIDs that standing ports hold (of two
-/// claimants the smaller GUID); then the store's; then a free one, those the store keeps for absent
-/// ports last. The first request gets the first free LID.
+/// claimants the smaller GUID); then the store's; then a free one. Last among these come LIDs that
+/// the store keeps for absent ports, and those that standing ports of `left_alone` hold: end ports
+/// that are told no LID now and keep their own. The first request gets the first free LID.
 LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
-                    LidMemory memory);
+                    LidMemory memory, std::span<const LidRequest> left_alone = {});
 
 }  // namespace ib::route

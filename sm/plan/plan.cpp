@@ -196,14 +196,39 @@ class Planner {
     return options_.lids_of_devices ? LidMemory::Devices : LidMemory::Store;
   }
 
+  /// With the LMC that the port has.
+  ib::route::LidRequest request_as_held(PortRef p, const ib::discover::ObservedPort& seen) const {
+    ib::route::LidRequest r;
+    r.port = p;
+    r.guid = fabric().port(p).guid;
+    r.held = seen.get<&PortInfo::lid>();
+    r.armed_or_active = seen.state() == PortState::Armed || seen.state() == PortState::Active;
+    r.lmc = seen.get<&PortInfo::lmc>();
+    return r;
+  }
+
+  /// End ports of nodes that are not managed. They are told no LID, and keep the one they hold: one
+  /// that did not answer all may be managed by the next sweep.
+  std::vector<ib::route::LidRequest> left_alone() const {
+    std::vector<ib::route::LidRequest> held;
+    for (const Unmanaged& u : out_.unmanaged) {
+      const unsigned first = is_switch(u.node) ? 0 : 1;
+      const unsigned last = is_switch(u.node) ? 0 : fabric().node(u.node).num_ports;
+      for (unsigned p = first; p <= last; ++p) {
+        const PortRef ref{u.node, static_cast<std::uint8_t>(p)};
+        // Without a cable that was found it may be another subnet's.
+        if (!is_switch(u.node) && !fabric().port(ref).peer) continue;
+        if (const auto* seen = observed_.known_port(ref))
+          held.push_back(request_as_held(ref, *seen));
+      }
+    }
+    return held;
+  }
+
   void assign() {
     std::vector<ib::route::LidRequest> requests;
     for_each_end_port([&](PortRef p, const ib::discover::ObservedPort& seen) {
-      ib::route::LidRequest r;
-      r.port = p;
-      r.guid = fabric().port(p).guid;
-      r.held = seen.get<&PortInfo::lid>();
-      r.armed_or_active = seen.state() == PortState::Armed || seen.state() == PortState::Active;
+      ib::route::LidRequest r = request_as_held(p, seen);
       const bool port0 = is_switch(p.node);
       const bool wide = !port0 || (options_.lmc_enhanced_port0 &&
                                    observed_.nodes[p.node].switch_info->enhanced_port0);
@@ -211,8 +236,8 @@ class Planner {
       requests.push_back(r);
     });
     static const ib::route::StoredLids kNothing;
-    ib::route::LidPlan plan =
-        assign_lids(requests, request_.stored ? *request_.stored : kNothing, lid_max(), memory());
+    ib::route::LidPlan plan = assign_lids(requests, request_.stored ? *request_.stored : kNothing,
+                                          lid_max(), memory(), left_alone());
     if (plan.unassigned > 0)
       out_.alarms.push_back(fmt::format("no LID left for {} ports (LIDs end at {})",
                                         plan.unassigned, lid_max().value));

@@ -140,6 +140,25 @@ TEST(LidAssignment, LeavesLidsOfAbsentPortsAloneWhileOthersAreFree) {
               testing::ElementsAre(1));
 }
 
+TEST(LidAssignment, LeavesLidsOfPortsThatAreLeftAloneWhileOthersAreFree) {
+  const LidRequest left_alone[] = {port(50, 1, true), port(51, 2, false), port(52, 4, true, 2)};
+  const LidRequest requests[] = {port(7), port(8), port(9)};
+  for (const LidMemory memory : {LidMemory::Store, LidMemory::Devices, LidMemory::None}) {
+    EXPECT_THAT(lids(assign_lids(requests, {}, kMax, memory, left_alone)),
+                testing::ElementsAre(2, 3, 8));
+    EXPECT_THAT(lids(assign_lids(requests, {}, Lid{3}, memory, left_alone)),
+                testing::ElementsAre(2, 3, 1));
+  }
+}
+
+TEST(LidAssignment, WhoHoldsALidOrHasItInTheStoreKeepsItBesideOneThatIsLeftAlone) {
+  const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}};
+  const LidRequest left_alone[] = {port(50, 40, true), port(51, 41, true)};
+  const LidRequest requests[] = {port(2), port(3, 41, true)};
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, LidMemory::Store, left_alone)),
+              testing::ElementsAre(40, 41));
+}
+
 TEST(LidAssignment, ForgettingLooksAtNeitherPortNorStore) {
   const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}};
   const LidRequest requests[] = {port(1, 77, true), port(2)};

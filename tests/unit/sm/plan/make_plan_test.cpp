@@ -15,6 +15,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 PlanRequest request_for(std::shared_ptr<const Observed> seen, PlanOptions options = {}) {
@@ -181,6 +182,21 @@ TEST(MakePlan, LidsOfTheStoreStand) {
     });
   EXPECT_EQ(planned().at(0x51), 40);
   EXPECT_NE(planned().at(0x61), 40);
+}
+
+TEST(MakePlan, WhoIsNotManagedKeepsItsLidToItself) {
+  const auto seen = cold_subnet();
+  const auto hold = [&](PortRef at, std::uint16_t lid) {
+    change_port(*seen, at, [&](PortInfo& info) {
+      info.lid = Lid{lid};
+      info.port_state = PortState::Active;
+    });
+  };
+  hold(port_of(*seen, 0x20, 0), 1);
+  hold(port_of(*seen, 0x50), 3);
+  seen->nodes[node_of(*seen, 0x20)].usable = false;
+  const auto lids = lids_of(plan_of(request_for(seen)));
+  EXPECT_THAT(lids, ::testing::UnorderedElementsAre(Pair(0x10, 4), Pair(0x31, 2), Pair(0x41, 5)));
 }
 
 TEST(MakePlan, LmcGivesHostsSeveralLidsAndBaseSwitchesOne) {
