@@ -362,6 +362,10 @@ bool Mastership::take(Instant now, Event event, Guid who, std::string why) {
       break;
     case Action::Poll:
       follow(now, who);
+      if (const OtherManager* other = others_.find(who);
+          other != nullptr && other->answered && other->info.sm_state == SmState::Master &&
+          election::ranks_above(rank(), {other->info.priority, who}))
+        ask_for_handover(now);
       break;
     case Action::HandOver:
       if (successor_) break;

@@ -316,7 +316,8 @@ std::string System::why_not_settled() {
     // They are asked again after a minute, and then less and less often.
     const auto& snapshot = m.core().snapshot();
     const bool refused = snapshot != nullptr && !snapshot->refused_tables.empty();
-    if (refused && now() - last_event_ < kAskedAgainWithin) return "tables are refused";
+    const Instant since = std::max(last_event_, m.core().mastership().status().since);
+    if (refused && now() - since < kAskedAgainWithin) return "tables are refused";
     if (m.counters().light_sweeps < looks_before_[master] + 2) return "it has not looked again";
   }
   for (const Clients::Client& client : clients_->all())

@@ -265,6 +265,19 @@ TEST_F(Rows, WhoFollowsOneThatStandsByLooksForItsMasterAtTheSecondPoll) {
   follows();
 }
 
+TEST_F(Rows, WhoStandsByForAMasterBelowItTellsThatAtOnce) {
+  for (const unsigned priority : {1U, 9U}) {
+    begin();
+    sweep(true);
+    answer_as(SmState::Master, priority);
+    conclude();
+    EXPECT_EQ(sm().state(), SmState::Standby);
+    const bool asks_where = std::ranges::any_of(
+        asked_, [](const auto& r) { return r.mad.attribute_id() == attr::kPortInfo; });
+    EXPECT_EQ(asks_where, priority < kOurPriority) << "its own port for the place of the master";
+  }
+}
+
 TEST_F(Rows, WhoFollowsOneAboveItWaitsUntilThatIsMaster) {
   begin();
   sweep(true);
