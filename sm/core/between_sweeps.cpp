@@ -68,8 +68,9 @@ void SubnetManager::Impl::check_own_port(Instant now) {
   if (!lid) return;
   const auto at = seen->fabric.find_lid(*lid);
   const std::string name =
-      at ? fmt::format("\"{}\"", ib::printable(seen->fabric.node(at->node).name()))
-         : "a port that no sweep has found";
+      at && *at != seen->local_port
+          ? fmt::format("\"{}\"", ib::printable(seen->fabric.node(at->node).name()))
+          : "a port that no sweep has found";
   on_other_master(fmt::format("{}, LID {}", name, lid->value));
   follow_mastership(now);
 }

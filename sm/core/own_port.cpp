@@ -190,7 +190,9 @@ void OwnPort::on_port_info(const ib::wire::Mad& answer) {
     sweep_wanted_ = true;
   }
   if (!want_.managed || plan::satisfied(want_, info)) return;
-  if (info.master_sm_lid != want_.sm_lid) other_master_ = info.master_sm_lid;
+  // It may have had our own LID.
+  const bool was_renumbered = info.lid.is_unicast() && info.lid != want_.lid;
+  if (info.master_sm_lid != want_.sm_lid || was_renumbered) other_master_ = info.master_sm_lid;
   const Question set{Method::Set, attr::kPortInfo, port_};
   differences_[std::uint32_t{attr::kPortInfo} << 16 | port_] = difference(want_, info);
   std::array<std::byte, ib::wire::kSmpDataBytes> bytes{};

@@ -48,7 +48,8 @@ class OwnPort {
   /// True once after the port turned out to be in another state than it was: only a full sweep
   /// brings it up again.
   bool take_sweep_wanted();
-  /// The LID of another subnet manager that somebody told this port of; once.
+  /// The LID of another subnet manager that somebody told this port of, be it ours, where it has
+  /// got another one; once.
   std::optional<ib::Lid> take_other_master() { return std::exchange(other_master_, std::nullopt); }
   std::optional<ib::LogEvent> next_log();
 

@@ -67,6 +67,35 @@ TEST_F(SleptMaster, InTheMiddleOfItsWorkSetsNothingBeforeItKnowsWhoIsMaster) {
   }
 }
 
+/// It did not sleep for long enough to know, MasterSMLID of its port is what it was, and switches
+/// have told the other one that they were rebooted.
+TEST_F(SleptMaster, WhoseOwnLidAnotherOneHadFindsThatByTheLidThatItGot) {
+  sleeper_.start(with_priority(9));
+  ASSERT_TRUE(manages(sleeper_, other_));
+  other_.kept() = sleeper_.kept();
+  std::vector<ib::Lid*> swapped;
+  for (auto& claim : other_.kept().lids)
+    if (claim.port_guid == sleeper_.guid() || claim.port_guid == other_.guid())
+      swapped.push_back(&claim.lid);
+  ASSERT_EQ(swapped.size(), 2U);
+  std::swap(*swapped[0], *swapped[1]);
+
+  sleeper_.stop();
+  for (NodeIndex n = 0; n < world_.model().topology().nodes().size(); ++n)
+    ASSERT_TRUE(world_.model().reboot(world_.now(), n));
+  world_.run_for(20ms);
+  other_.start(with_priority(9));
+  ASSERT_TRUE(world_.run_until([&] { return other_.is_master() && other_.reports() > 0; }, 8s));
+  const ib::Lid taken = world_.model().port_info(other_.at()).lid;
+  other_.kill();
+  sleeper_.go_on();
+  world_.run_for(15s);
+  EXPECT_TRUE(sleeper_.is_master());
+  EXPECT_EQ(world_.model().port_info(sleeper_.at()).lid, taken);
+  EXPECT_NE(world_.model().port_info(other_.at()).lid, taken);
+  EXPECT_TRUE(sleeper_.last().up());
+}
+
 TEST_F(SleptMaster, TakesMastershipBackFromOneThatGaveOtherLids) {
   sleeper_.start(with_priority(9));
   ASSERT_TRUE(manages(sleeper_, other_));
