@@ -464,6 +464,14 @@ void Mastership::miss(Instant now) {
        fmt::format("{} of {} polls in a row found no master there: {}", misses_, misses_, whom));
 }
 
+/// Somebody else says that it is master: where the one that we follow does not say so, too, the
+/// others are asked now.
+void Mastership::doubt_master(Instant now) {
+  if (state() != SmState::Standby || !followed_ || asked_.contains(poll_cookie_)) return;
+  misses_ = options_.unanswered_most;
+  poll_at_ = now;
+}
+
 void Mastership::on_poll_answer(Instant now, Guid whom, const Completion& completion) {
   if (followed_ != whom) return;
   poll_cookie_ = 0;

@@ -165,6 +165,7 @@ class Mastership {
   void relieve();
   void poll(ib::Instant now);
   void miss(ib::Instant now);
+  void doubt_master(ib::Instant now);
   void on_poll_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
   void on_handover_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
   void on_own_port(const ib::mad::Completion& completion);

@@ -215,8 +215,10 @@ bool Mastership::grant(Instant now, const ib::mad::Packet& request,
                     modifier));
   const std::string from =
       fmt::format("{} from {}", election::event_name(*control), others_.describe(sender.guid));
-  if (const std::string why = why_refused(*control, sender, request, seen); !why.empty())
+  if (const std::string why = why_refused(*control, sender, request, seen); !why.empty()) {
+    if (*control == Event::Handover && !may_order(*control, sender.guid, seen)) doubt_master(now);
     return complain(fmt::format("{} is refused: it is that of {}", from, why));
+  }
   if (is_repeated_handover(now, *control, sender.guid)) return true;
   const bool is_heir = *control == Event::Handover && state() == SmState::Standby;
   if (!take(now, *control, sender.guid, from)) return false;

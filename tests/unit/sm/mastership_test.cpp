@@ -115,6 +115,18 @@ class Rows : public testing::Test {
     EXPECT_EQ(reply->mad.status(), 0);
     settle();
   }
+  /// HANDOVER of one that no sweep has found.
+  void stranger_hands_over() {
+    ib::mad::Packet packet;
+    packet.address = ib::mad::smi_address(ib::Lid{9});
+    packet.mad = ib::wire::make_mad(ib::wire::MgmtClass::SubnLid, Method::Set, attr::kSmInfo, 1);
+    ib::wire::set_body(packet.mad, SmInfo{Guid{9}, 1, ++count_, 3, SmState::Master});
+    const auto reply = sm().answer(now_, packet, seen_);
+    ASSERT_TRUE(reply);
+    EXPECT_NE(reply->mad.status(), 0);
+    sm().on_time(now_);
+    settle();
+  }
   void conclude() {
     ASSERT_TRUE(sm().is_decided());
     managed_ = sm().conclude(now_);
@@ -261,6 +273,20 @@ TEST_F(Rows, WhoFollowsOneThatStandsByLooksForItsMasterAtTheSecondPoll) {
   EXPECT_EQ(sm().state(), SmState::Standby);
   row(SmState::Standby, Event::MasterGone);
   poll();
+  answer_as(SmState::Standby, 1);
+  follows();
+}
+
+TEST_F(Rows, WhoIsOfferedMastershipByAStrangerAsksItsMasterAtOnce) {
+  stand_by();
+  asked_.clear();
+  stranger_hands_over();
+  ASSERT_EQ(asked_.size(), 1U);
+  answer_as(SmState::Master, 9);
+  EXPECT_EQ(sm().state(), SmState::Standby);
+  row(SmState::Standby, Event::MasterGone);
+  stranger_hands_over();
+  ASSERT_EQ(asked_.size(), 1U);
   answer_as(SmState::Standby, 1);
   follows();
 }

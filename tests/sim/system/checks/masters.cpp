@@ -3,6 +3,9 @@
 // and who is not master sets nothing. At every step.
 #include <fmt/format.h>
 
+#include <bitset>
+#include <set>
+
 #include "libdiag/wire/smp_attributes.h"
 #include "tests/sim/system/checks/check.h"
 #include "tests/sim/system/system.h"
@@ -18,19 +21,25 @@ constexpr Duration kWindow = 20s, kWindowWithFaults = 60s;
 
 class MasterCheck final : public Check {
  public:
-  void on_event(System&) override { since_ = ib::kNever; }
+  void on_event(System&) override {
+    since_ = ib::kNever;
+    masters_.reset();  // cables may be others now
+  }
 
   void on_step(System& system) override {
-    unsigned masters = 0;
-    for (const auto& seat : system.seats()) masters += seat->is_master() && !seat->hangs ? 1 : 0;
-    if (masters < 2) {
-      since_ = ib::kNever;
-      return;
+    std::bitset<64> masters;
+    for (const auto& seat : system.seats())
+      if (seat->is_master() && !seat->hangs) masters.set(seat->number);
+    if (masters != masters_) {
+      masters_ = masters;
+      if (!two_are_joined(system))
+        since_ = ib::kNever;
+      else if (since_ == ib::kNever)
+        since_ = system.now();
     }
-    if (since_ == ib::kNever) since_ = system.now();
     const Duration window = system.faults_are_over() ? kWindow : kWindowWithFaults;
-    if (system.now() - since_ < window || !two_are_joined(system)) return;
-    system.report("I10", fmt::format("{} are master for {} s", masters, window / 1s));
+    if (since_ == ib::kNever || system.now() - since_ < window) return;
+    system.report("I10", fmt::format("{} are master for {} s", masters_.count(), window / 1s));
     since_ = system.now();
   }
 
@@ -50,7 +59,8 @@ class MasterCheck final : public Check {
     return false;
   }
 
-  ib::Instant since_{ib::kNever};
+  std::bitset<64> masters_;        // by number
+  ib::Instant since_{ib::kNever};  // two of them are joined
 };
 
 }  // namespace
