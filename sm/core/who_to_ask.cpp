@@ -108,7 +108,8 @@ void SubnetManager::Impl::doubt_clients_of_others() {
 
 void SubnetManager::Impl::store_doubts() {
   if (doubts_to_store.empty()) return;
-  inputs.in_doubt.insert(doubts_to_store.begin(), doubts_to_store.end());
+  for (const ib::Guid guid : doubts_to_store)
+    if (!told_first || !told_first->contains(guid)) inputs.in_doubt.insert(guid);
   store::Batch batch;
   batch.clients_in_doubt = std::exchange(doubts_to_store, {});
   effects.commit.push_back(std::move(batch));

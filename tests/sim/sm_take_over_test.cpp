@@ -153,6 +153,23 @@ TEST_F(TakeOver, WhoHandsOverAnswersUntilClientsKnowTheNext) {
   EXPECT_TRUE(host(2).sm().clients_to_ask().empty());
 }
 
+TEST_F(TakeOver, WhoIsInDoubtByTheStoreIsAskedOnceByTheNext) {
+  const auto hosts = hosts_of(world_.model().topology());
+  const auto stored = [&] {
+    store::Contents contents = host(0).kept();
+    for (const PortRef p : hosts)
+      if (p != host(2).at())
+        contents.clients_in_doubt.push_back(world_.model().topology().port(p).guid);
+    return contents;
+  };
+  host(2).on_recall = [&] { host(2).sm().on_recalled(world_.now(), stored()); };
+  hand_over(sharing());
+  ASSERT_TRUE(world_.run_until([&] { return !host(0).still_answers(); }, 60s)) << logs();
+  EXPECT_THAT(registers_, testing::ElementsAre(false, true));
+  ASSERT_TRUE(settles()) << logs();
+  for (const PortRef p : hosts) EXPECT_EQ(told_[p], 1U) << "once";
+}
+
 TEST_F(TakeOver, WhereNobodyCanBeToldFirstTheStoreIsTakenFirst) {
   const PortRef one = cables_of_first_leaf().front();
   ASSERT_TRUE(world_.model().set_trait(world_.now(), one.node, one.port, "mtu_cap", "1024"));
