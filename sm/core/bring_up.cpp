@@ -474,8 +474,10 @@ void SubnetManager::Impl::end_apply(Instant now) {
                links_restarted ? Reason::LinksRestarted : Reason::Unfinished);
     return;
   }
-  // Nor while what is known is doubted as a whole, and is about to be read.
-  if (reads_back && sweep_at <= now && sweeping && !paused) return;
+  // Nor while what is known is doubted as a whole, and is about to be read; unless sweeps take so
+  // long that another one starts again during each.
+  const bool is_to_be_read_back = reads_back && sweep_at <= now && sweeping && !paused;
+  if (is_to_be_read_back && ++unsaid_sweeps < options.rounds) return;
   publish(report.up());
   tables.on_sweep_done(now);
   if (!own_port.is_known()) own_port.call_for(now + kOwnPortAfter);
@@ -484,7 +486,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
 }
 
 void SubnetManager::Impl::finish(Instant now, Report report) {
-  round = 0;
+  round = unsaid_sweeps = 0;
   balance_at = kNever;
   if (options.balance_after && !balancing && report.missing == 0 && snapshot->routing->followed)
     balance_at = now + *options.balance_after;

@@ -170,6 +170,7 @@ struct SubnetManager::Impl {
   Duration refused_pause{kAskAgainFirst};
   unsigned round{0};
   unsigned inconsistent_sweeps{0};  // in a row, which were not used
+  unsigned unsaid_sweeps{0};        // in a row, of which nothing was said
   unsigned decisions_again{0};      // in a row
   bool published_before_active{false};
 

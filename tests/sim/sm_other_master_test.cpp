@@ -183,6 +183,36 @@ TEST_F(OtherMaster, WhoseActCountGoesBackwardsIsAsAnyOther) {
   EXPECT_EQ(sets_, 0U);
 }
 
+/// Each answer is as that of one that started since, and a sweep takes longer than such a start
+/// calls for the next one.
+TEST_F(OtherMaster, ThatStartsAgainAndAgainKeepsNobodyFromBeingTold) {
+  core::Options options;
+  options.transactor.timeout_start = options.transactor.timeout_floor = 2s;
+  options.transactor.timeout_ceiling = 2s;
+  run_ = std::make_unique<SmOnModel>(small_tree(), ib::sim::ModelOptions{}, options);
+  ASSERT_TRUE(run_->run_until_reports(1));
+  const auto at = Stranger::last_host(run_->model().topology());
+  guid_ = run_->model().topology().port(at).guid;
+  run_->watch([this](const ib::mad::Packet& p) {
+    if (p.mad.attribute_id() != attr::kSmInfo) return true;
+    questions_.push_back(p);
+    return false;
+  });
+  auto faults = run_->model().faults();
+  faults.delay = 400ms;
+  run_->model().set_faults(faults);
+  run_->model().set_is_sm(run_->now(), at, true);
+  const auto before = run_->reports();
+  act_count_ = 1'000'000;
+  for (const ib::Instant end = run_->now() + 5min; run_->now() < end; run_->run_for(100ms))
+    for (auto& question : std::exchange(questions_, {})) {
+      --act_count_;
+      answer(std::move(question), SmState::Standby);
+    }
+  EXPECT_LT(act_count_, 1'000'000 - 10) << "it was asked in each";
+  EXPECT_GT(run_->reports(), before + 3);
+}
+
 /// A GUID of somebody else's ranks nobody: what says so is named, once, and counts for nothing.
 TEST_F(OtherMaster, ThatSaysItsGuidIsOursIsNamedAndLeftOutOfTheElection) {
   for (const bool is_ours : {true, false}) {
