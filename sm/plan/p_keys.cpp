@@ -175,9 +175,13 @@ class PKeyPlanner {
           out_.blocks.emplace_back(WantedBlock{port.node, &kPKeyTable, slot_of(port, first), {}});
       ib::wire::encode(table, want.block.data());
     }
+    ask_behind(port, size);
+    return placed;
+  }
+
+  void ask_behind(PortRef port, std::size_t size) {
     for (std::size_t first = size; first < capacity(port); first += kPKeysInBlock)
       out_.behind.push_back({port.node, &kPKeyTable, slot_of(port, first), {}});
-    return placed;
   }
 
   /// Of the port and of the virtual ports behind it, each key once.
@@ -203,6 +207,7 @@ class PKeyPlanner {
         check.inbound = options_.enforcement != Enforcement::Out && info->inbound_enforcement_cap;
         check.outbound = options_.enforcement != Enforcement::In && info->outbound_enforcement_cap;
       } else {
+        ask_behind(port, room);
         out_.alarms.push_back(
             fmt::format("{}: {} P_Keys of the port behind it are more than its table holds ({}): "
                         "it does not enforce partitions",

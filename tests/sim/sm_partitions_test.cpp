@@ -311,6 +311,36 @@ TEST_F(UntoldKeys, ATableThatShrankDuringASweepHasItsKeysAndIsWholeAfterTheNext)
   expect_all_is_told();
 }
 
+/// A switch says once that the table of a port ends behind its first block, and more keys than that
+/// are behind the port: it is asked again, and checks them when it tells.
+TEST(Partitions, APortWhoseTableEndsBeforeItsKeysDoIsAskedAgain) {
+  std::string many = kAll;
+  for (int i = 1; i <= 40; ++i) many += fmt::format("p{0}=0x{0:x} : {1}=full;\n", i, guid_of(1));
+  PartitionRun p(with_file(kAll));
+  auto& model = p.run_.model();
+  for (const NodeIndex node : {p.host(1).node, p.leaf_of(1).node})
+    ASSERT_TRUE(model.set_trait(p.run_.now(), node, std::nullopt, "p_keys", "64"));
+  unsigned denied = 1;
+  const std::uint32_t block = p.leaf_of(1).port << 16U | 1U;
+  p.run_.listen([&](ib::mad::Packet& packet) {
+    if (packet.mad.attribute_id() != attr::kPKeyTable || denied == 0 ||
+        packet.mad.attribute_modifier() != block)
+      return;
+    --denied;
+    packet.mad.set<&ib::wire::MadHeader::status>(std::uint16_t{0x801C});  // with the direction bit
+  });
+  p.run_.boot_as(with_file(many));
+  p.settle(1);
+  EXPECT_EQ(denied, 0U);
+  EXPECT_EQ(p.run_.last().refused, 1U);
+  EXPECT_FALSE(p.switch_port(1).partition_enforcement_inbound) << "it lets all of them pass";
+  p.run_.run_for(150s);
+  EXPECT_EQ(p.run_.last().refused, 0U);
+  EXPECT_EQ(p.keys(1).size(), 41U);
+  EXPECT_EQ(p.keys_behind(1), p.keys(1));
+  EXPECT_TRUE(p.switch_port(1).partition_enforcement_inbound);
+}
+
 /// Between the reading of its tables and the Sets that take it to ACTIVE; the switch alone tells.
 TEST(Partitions, AHostThatIsRebootedWhileItIsBroughtUpHasItsKeysInTheEnd) {
   PartitionRun p(with_file(kAll + red(guid_of(1) + "=full")));
