@@ -139,7 +139,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
             found->troubles.empty() ? "" : ": " + found->troubles.front().message));
     found.reset();
     m_keys.try_other(ib::Guid{});
-    want_sweep(now + retry_pause, Reason::Unfinished);
+    want_sweep(now + retry_pause, operator_asked ? Reason::Operator : Reason::Unfinished);
     retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
     return;
   }
@@ -280,6 +280,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
     want_sweep(now, Reason::Election);
   } else if (to_manage && decides_again()) {
     go(Event::Inconsistent);
+    if (operator_asked) want_sweep(now, Reason::Operator);
   } else if (to_manage && options.shares_store && recall_wanted) {
     go(Event::ToBeRecalled);
     found = std::move(decided);

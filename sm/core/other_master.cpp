@@ -115,7 +115,7 @@ void SubnetManager::Impl::drop_read_plan(Instant now) {
     desired.reset();
     inputs.forget_routes();
   }
-  if (balancing) want_sweep(now, Reason::Operator);
+  if (operator_asked || balancing) want_sweep(now, Reason::Operator);
 }
 
 /// By Sets that were planned before the other one was heard, and by what that one set meanwhile,

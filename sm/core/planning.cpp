@@ -95,7 +95,7 @@ void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
     go(Event::PlanDropped);
     log(LogLevel::Info, "plan",
         "what was computed is dropped: another subnet manager was heard, and may be master");
-    if (balancing) want_sweep(now, Reason::Operator);
+    if (operator_asked || balancing) want_sweep(now, Reason::Operator);
   } else if (counts) {
     take_plan(now, std::move(planned_for), std::move(result.planned.desired));
   } else {

@@ -173,6 +173,45 @@ TEST_F(OtherMaster, WhatOneThatStartedHasToldSwitchesIsPutRight) {
   EXPECT_EQ(run_->model().port_info({n, 0}).master_sm_lid, run_->model().port_info(run_->at()).lid);
 }
 
+/// While a sweep that reads back is under way another one is heard, and it is swept once more.
+TEST_F(OtherMaster, ThatIsHeardDuringAnOperatorsSweepTakesNothingFromIt) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(1s);
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  const ib::fabric::NodeIndex n = f.port(stranger.at()).peer.node;
+  const auto port = run_->model().lft(n, stranger.lid());
+  ib::wire::LinearForwardingTable nowhere;
+  nowhere.port.fill(255);
+  stranger.set(run_->model().port_info({n, 0}).lid, attr::kLinearForwarding, 0, nowhere);
+  run_->run_for(1s);
+  ASSERT_EQ(run_->model().lft(n, stranger.lid()), 255) << "the Set took";
+
+  run_->watch([this](const ib::mad::Packet& p) {
+    if (p.mad.attribute_id() != attr::kSmInfo || p.mad.method() != Method::Get) return true;
+    questions_.push_back(p);
+    return false;
+  });
+  auto faults = run_->model().faults();
+  faults.delay = 1ms;
+  run_->model().set_faults(faults);
+  const auto full = run_->sm().counters().full_sweeps;
+  const auto reports = run_->reports();
+  run_->sm().sweep_now(run_->now(), core::Reason::Operator);
+  auto request = ib::mad::smp_request(0, 0, run_->model().port_info(run_->at()).lid, Method::Get,
+                                      attr::kSmInfo, 0);
+  request.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{0x77});
+  run_->sm().on_packet(run_->now(), {ib::mad::smi_address(stranger.lid()), request.mad, {}});
+  run_->run_for(1ms);
+  ASSERT_EQ(questions_.size(), 1U) << "who asks there";
+  guid_ = ib::Guid{0x1234};
+  answer(std::exchange(questions_, {}).front(), SmState::Master);
+  ASSERT_TRUE(run_->run_until_reports(static_cast<unsigned>(reports + 1)));
+  EXPECT_EQ(run_->sm().counters().full_sweeps, full + 2);
+  EXPECT_EQ(run_->model().lft(n, stranger.lid()), port);
+}
+
 /// As after a restart, or as a liar has it.
 TEST_F(OtherMaster, WhoseActCountGoesBackwardsIsAsAnyOther) {
   start_beside(SmState::Master);
