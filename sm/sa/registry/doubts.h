@@ -25,6 +25,7 @@ class Doubts {
   /// Somebody else answers; when this one does again, all are in doubt who are asked then.
   void forget() {
     doubts_.clear();
+    ending_.clear();  // the next one judges what cannot be stored any more
     over_.clear();
   }
 

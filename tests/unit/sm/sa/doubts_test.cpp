@@ -168,6 +168,22 @@ TEST_F(SaDoubts, NothingEndsWhileAnotherOneAnswers) {
   EXPECT_THAT(kept(3), SizeIs(6));
 }
 
+/// The next one has taken the store before the end was written: who is in doubt there stays so.
+TEST_F(SaDoubts, WhatCouldNotBeEndedAnyMoreIsTheNextOnesToJudge) {
+  ask_again({3});
+  bench.now = bench.now + 61s;
+  bench.server.on_time(bench.now);
+  const auto commit = bench.server.next_commit();
+  ASSERT_TRUE(commit);
+  ASSERT_THAT(commit->batch.clients_sure, SizeIs(1));
+  bench.server.hand_over(true);
+  bench.server.on_commit_done(bench.now, commit->ticket, false);
+  bench.now = bench.now + 10s;
+  bench.server.on_time(bench.now);
+  EXPECT_FALSE(bench.server.next_commit());
+  EXPECT_THAT(kept(3), SizeIs(6));
+}
+
 TEST_F(SaDoubts, TheLastMemberOfAGroupEndsIt) {
   const auto groups = [&] { return bench.server.contents().groups.size(); };
   const auto before = groups();
