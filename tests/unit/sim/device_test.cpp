@@ -100,6 +100,7 @@ TEST_F(Device, RefusesKeepsAndIsSilentByAttribute) {
 TEST_F(Device, LosesEveryNthSmp) {
   is(kH2, "loses_every", "3");
   std::vector<bool> answered;
+  answered.reserve(6);
   for (int i = 0; i < 6; ++i)
     answered.push_back(hand.directed(Hops{1, 3, 1}, Method::Get, attr::kNodeInfo).has_value());
   EXPECT_EQ(answered, (std::vector{true, true, false, true, true, false}));

@@ -221,6 +221,7 @@ TEST_F(PlanPKeys, ATableEndsBeforeABlockThatIsNotThereAndHasItsFirst) {
     inventory.note_absent(kPKeyTable, node.guid, node.num_ports, {hosts[0].port, 0, block});
     const auto p = plan({{hosts[0], many}});
     std::vector<std::uint16_t> behind;
+    behind.reserve(p.behind.size());
     for (const WantedBlock& want : p.behind) behind.push_back(want.slot.block);
     return std::tuple(keys_of(p, hosts[0]).size(), behind, p.left_out.size());
   };

@@ -159,6 +159,7 @@ Ca	2 "H-0000000000000040"		# "H2"
 TEST(MakePlan, APortThatHangsInAnotherPieceGetsNoLid) {
   const auto lids = lids_of(plan_of(request_for(cold_subnet(kTwoPieces))));
   std::vector<std::uint64_t> ports;
+  ports.reserve(lids.size());
   for (const auto& [guid, lid] : lids) ports.push_back(guid);
   EXPECT_EQ(ports, (std::vector<std::uint64_t>{0x10, 0x31, 0x41}));
 }
