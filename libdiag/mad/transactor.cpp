@@ -13,8 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <queue>
 #include <vector>
 
 #include "libdiag/mad/attempts.h"
@@ -25,6 +23,7 @@
 #include "libdiag/mad/matching.h"
 #include "libdiag/mad/patience.h"
 #include "libdiag/mad/round_trip.h"
+#include "libdiag/mad/target_timers.h"
 #include "libdiag/mad/targets.h"
 
 namespace ib::mad {
@@ -34,12 +33,6 @@ using Index = Attempts::Index;
 constexpr Index kNone = Attempts::kNone;
 
 constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chance
-
-struct TimerEntry {
-  Instant when;
-  Index target;
-  bool operator>(const TimerEntry& other) const { return when > other.when; }
-};
 
 }  // namespace
 
@@ -72,7 +65,7 @@ struct Transactor::Impl {
   Fifo<Index> ready;                              // targets with something to send
   Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
   Fifo<Completion> completions;
-  std::priority_queue<TimerEntry, std::vector<TimerEntry>, std::greater<>> timers;
+  TargetTimers timers{targets};
 
   std::uint8_t attempts_of(const Target& target) const {
     return target.alive ? options.attempts_known : options.attempts_min;
@@ -85,15 +78,6 @@ struct Transactor::Impl {
   }
 
   // ---- timers ---------------------------------------------------------------------------------
-
-  void arm(Index t, Instant when) {
-    Target& target = targets[t];
-    target.timer = when;
-    if (when < target.in_heap) {
-      timers.push({when, t});
-      target.in_heap = when;
-    }
-  }
 
   /// When one request after the other goes unanswered by any node, not just one MAD was lost:
   /// a busy host, a simulator that does not get its turn, a fabric that re-trains a link. Repeating
@@ -130,7 +114,7 @@ struct Transactor::Impl {
         when =
             std::min(when, attempts[entry.last_attempt].sent + patience.of(target, entry.request));
     }
-    arm(t, when);
+    timers.arm(t, when);
   }
 
   void presume_lost(Entry& entry) {
@@ -280,7 +264,7 @@ struct Transactor::Impl {
       entries.free(other);
     }
     target.probing = false;
-    arm(t, kNever);
+    timers.arm(t, kNever);
     return true;
   }
 
@@ -500,19 +484,7 @@ struct Transactor::Impl {
 
   void on_time(Instant now) {
     if (now < silence_until()) return;
-    while (!timers.empty() && timers.top().when <= now) {
-      const auto [when, t] = timers.top();
-      timers.pop();
-      Target& target = targets[t];
-      if (when != target.in_heap) continue;  // an earlier entry took its place
-      target.in_heap = kNever;
-      if (target.timer == kNever) continue;
-      if (target.timer > now) {
-        arm(t, target.timer);
-        continue;
-      }
-      on_target_timer(now, t);
-    }
+    while (const auto t = timers.take_due(now)) on_target_timer(now, *t);
   }
 
   /// Takes a request that was not answered out of everything.
@@ -592,8 +564,8 @@ void Transactor::set_sa_outstanding(std::uint32_t most) { impl_->options.sa_outs
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
   if (impl_->entries.in_use() == 0) return kNever;
-  const Instant due =
-      impl_->timers.empty() ? kNever : std::max(impl_->timers.top().when, impl_->silence_until());
+  const Instant first = impl_->timers.first();
+  const Instant due = first == kNever ? kNever : std::max(first, impl_->silence_until());
   // Retries that wait for a place have no timer.
   return impl_->transport_is_full() ? std::min(due, impl_->attempts.next_expiry()) : due;
 }
