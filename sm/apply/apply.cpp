@@ -79,7 +79,7 @@ struct Apply::Impl {
   }
   bool is_to_be_checked() const {
     return job.options.checks_changes && job.options.after_sweep && job.desired->program_lfts &&
-           began != ib::kNever && now - began >= kHeldUp;
+           (job.options.checks_at_once || (began != ib::kNever && now - began >= kHeldUp));
   }
   /// By a switch of which the plan does not know that it does so.
   bool rows_were_refused() const {

@@ -109,6 +109,7 @@ struct ApplyOptions {
   /// Where all this was held up before tables are written, switches are asked whether a port
   /// changed meanwhile.
   bool checks_changes{true};
+  bool checks_at_once{false};  // or where it was not: who was swept had not been told to forget
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };

@@ -147,11 +147,13 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     if (node.changed && !scope.cannot_have_rebooted(node.info.node_guid, *seen, *found))
       known.doubtful.insert(node.info.node_guid);
   if (sweeps_part) {
+    swept_first = false;
     scope.on_part_swept(*found, asked_anew);
   } else {
     swept_cut_off = desired != nullptr && was_cut_off(*found);
     scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
-    first_took_long = desired == nullptr && now - began >= kSweepOld && says_change(*found);
+    swept_first = desired == nullptr;
+    first_took_long = swept_first && now - began >= kSweepOld && says_change(*found);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
@@ -360,6 +362,7 @@ void SubnetManager::Impl::begin_apply() {
   o.only_read = state == State::Reading;
   o.rehearse = options.rehearse;
   o.checks_changes = decisions_again < kInconsistentSweepsMax;
+  o.checks_at_once = swept_first;
   o.read_lfts = looks_for_routes && !tells_first;
   o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
   o.rewrite = state == State::Applying && std::exchange(rewriting, false);

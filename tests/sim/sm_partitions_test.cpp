@@ -321,7 +321,7 @@ TEST(Partitions, APortWhoseTableEndsBeforeItsKeysDoIsAskedAgain) {
   for (const NodeIndex node : {p.host(1).node, p.leaf_of(1).node})
     ASSERT_TRUE(model.set_trait(p.run_.now(), node, std::nullopt, "p_keys", "64"));
   unsigned denied = 1;
-  const std::uint32_t block = p.leaf_of(1).port << 16U | 1U;
+  const auto block = std::uint32_t{p.leaf_of(1).port} << 16U | 1U;
   p.run_.listen([&](ib::mad::Packet& packet) {
     if (packet.mad.attribute_id() != attr::kPKeyTable || denied == 0 ||
         packet.mad.attribute_modifier() != block)

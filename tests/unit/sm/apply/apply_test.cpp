@@ -297,11 +297,16 @@ TEST(Apply, ASwitchWhoseLinkFellBackSinceTheSweepMayHaveBeenRebooted) {
 }
 
 /// Cables may lead elsewhere by then, or to switches that somebody else has programmed.
-TEST(Apply, NoTableIsWrittenWhereAPortChangedWhileDevicesKeptItWaiting) {
-  for (const bool is_late : {true, false}) {
+TEST(Apply, NoTableIsWrittenWhereAPortChangedSinceTheSweep) {
+  for (const char* checked : {"devices kept it waiting", "nothing was cleared", ""}) {
     for (const bool changes : {true, false}) {
+      SCOPED_TRACE(checked);
+      const bool is_late = std::string_view(checked).starts_with("devices");
+      const bool is_checked = *checked != 0;
       Scene scene;
-      Apply apply(scene.desired, *scene.seen, scene.known);
+      ApplyOptions with;
+      with.checks_at_once = is_checked && !is_late;
+      Apply apply(scene.desired, *scene.seen, scene.known, std::move(with));
       const auto all = scene.devices.run(apply, [&](const Asked& asked) -> Fault {
         if (asked.attribute != attr::kSwitchInfo || asked.node != Guid{0x20}) return std::nullopt;
         if (is_late) scene.devices.now = ib::Instant{600'000'000};
@@ -311,8 +316,8 @@ TEST(Apply, NoTableIsWrittenWhereAPortChangedWhileDevicesKeptItWaiting) {
               .set<&ib::wire::SwitchInfo::port_state_change>(true);
         }};
       });
-      EXPECT_EQ(apply.is_outdated(), is_late && changes);
-      EXPECT_EQ(count(all, attr::kLinearForwarding), is_late && changes ? 0U : 2U);
+      EXPECT_EQ(apply.is_outdated(), is_checked && changes);
+      EXPECT_EQ(count(all, attr::kLinearForwarding), is_checked && changes ? 0U : 2U);
     }
   }
 }
