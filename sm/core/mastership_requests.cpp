@@ -74,8 +74,11 @@ void Mastership::look_for_stranger(Instant now, const ib::mad::Packet& request,
                                    const ib::discover::Observed& seen) {
   if (!is_master() || options_.ignore_others || now < ask_back_at_) return;
   const auto from = sender_of(request, seen);
-  if (from && (*from == seen.local_port || others_.find(seen.fabric.port(*from).guid) != nullptr))
-    return;
+  // A directed route that leads back to us by what we know is that of somebody behind a cable that
+  // was moved since.
+  const auto back = way_back(request);
+  const bool is_ours = from == seen.local_port && (!back || back->hops.empty());
+  if (is_ours || (from && others_.find(seen.fabric.port(*from).guid) != nullptr)) return;
   ask_back_at_ = now + kAskBackPause;
   ask_back({Kind::Stranger}, request, attr::kSmInfo);
 }

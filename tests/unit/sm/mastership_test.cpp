@@ -127,6 +127,11 @@ class Rows : public testing::Test {
     sm().on_time(now_);
     settle();
   }
+  void ask_master(const ib::mad::Packet& packet) {
+    now_ = now_ + 10s;
+    EXPECT_TRUE(sm().answer(now_, packet, seen_));
+    settle();
+  }
   void conclude() {
     ASSERT_TRUE(sm().is_decided());
     managed_ = sm().conclude(now_);
@@ -289,6 +294,28 @@ TEST_F(Rows, WhoIsOfferedMastershipByAStrangerAsksItsMasterAtOnce) {
   ASSERT_EQ(asked_.size(), 1U);
   answer_as(SmState::Standby, 1);
   follows();
+}
+
+/// Since the last sweep it hangs where we did, or we where it did.
+TEST_F(Rows, WhoAsksAMasterByAWayThatWasOurOwnIsAskedBack) {
+  for (const bool by_cable : {true, false}) {
+    become_master();
+    asked_.clear();
+    ib::mad::Packet packet;
+    packet.address = ib::mad::smi_address(ib::kPermissiveLid);
+    packet.mad =
+        ib::wire::make_mad(ib::wire::MgmtClass::SubnDirected, Method::Get, attr::kSmInfo, 0);
+    packet.mad.set<&ib::wire::SmpHeader::dr_slid>(ib::kPermissiveLid);
+    packet.mad.set<&ib::wire::SmpHeader::dr_dlid>(ib::kPermissiveLid);
+    if (by_cable) {
+      packet.mad.set<&ib::wire::SmpHeader::hop_count>(2);
+      auto came_in_by = packet.mad.get<&ib::wire::SmpHeader::return_path>();
+      came_in_by[1] = came_in_by[2] = 1;  // of the switch, and ours
+      packet.mad.set<&ib::wire::SmpHeader::return_path>(came_in_by);
+    }
+    ask_master(packet);
+    EXPECT_EQ(asked_.size(), by_cable ? 1U : 0U) << "a program on our own host is no stranger";
+  }
 }
 
 TEST_F(Rows, WhoStandsByForAMasterBelowItTellsThatAtOnce) {
