@@ -151,6 +151,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     scope.on_part_swept(*found, asked_anew);
   } else {
     swept_cut_off = desired != nullptr && was_cut_off(*found);
+    cut_off_once = cut_off_once || swept_cut_off;
     scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
     swept_first = desired == nullptr;
     first_took_long = swept_first && now - began >= kSweepOld && says_change(*found);

@@ -385,14 +385,14 @@ class Planner {
     const bool lid_lost = lid.is_unicast() && (lid != a.lid || seen.get<&PortInfo::lmc>() != a.lmc);
     const bool sm_lost = sm_lid.is_unicast() && sm_lid != out_.sm_lid;
     const bool reregister_pending = request_.reregister_pending.contains(a.guid);
-    const bool was_anothers =
-        request_.before == nullptr && request_.lids_of_other_masters.contains(sm_lid);
+    const bool may_be_anothers = (request_.before == nullptr || request_.was_cut_off) &&
+                                 request_.lids_of_other_masters.contains(sm_lid);
     // Where its LID is not stored, nothing of what it registered is.
     const bool is_new = request_.stored != nullptr && !request_.stored->contains(a.guid);
     want.reregister =
         may_reregister(options_, seen) && !is_switch(a.port.node) &&
         (lid_lost || sm_lost || request_.in_doubt.contains(a.guid) ||
-         (in_use && (reregister_pending || was_anothers || is_new || sa_state_lost_)));
+         (in_use && (reregister_pending || may_be_anothers || is_new || sa_state_lost_)));
   }
 
   void want_link(PortRef p) {

@@ -92,8 +92,9 @@ struct PlanRequest {
   std::set<ib::Guid> reregister_pending;  // who was away, or was to and did not answer, must, too
   std::set<ib::Guid> in_doubt;            // of these, who must even where they are not in use
   /// LIDs by which other subnet managers were master. If ours is one of them, ports that name it
-  /// may have been theirs, unless they were seen before.
+  /// may have been theirs, unless they were seen before and we were not cut off from them since.
   std::set<ib::Lid> lids_of_other_masters;
+  bool was_cut_off{false};  // our own link was down once
   std::shared_ptr<const std::vector<MlidGroup>> groups;
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did

@@ -305,8 +305,10 @@ TEST(MakePlan, WhoIsInDoubtOrWasAnothersByOurLidRegistersAgain) {
         info.capability_mask |= ib::wire::port_cap::kClientReregistration;
         info.master_sm_lid = Lid{1};
       });
+  bool was_cut_off = false;
   const auto asked = [&](std::set<Lid> others, std::set<Guid> in_doubt, bool was_seen) {
     auto request = request_for(seen);
+    request.was_cut_off = was_cut_off;
     request.lids_of_other_masters = std::move(others);
     request.in_doubt = std::move(in_doubt);
     if (was_seen) request.before = seen;
@@ -320,6 +322,8 @@ TEST(MakePlan, WhoIsInDoubtOrWasAnothersByOurLidRegistersAgain) {
   EXPECT_THAT(asked({Lid{2}}, {}, false), IsEmpty());
   EXPECT_THAT(asked({Lid{1}}, {}, false), ElementsAre(0x31, 0x41, 0x51)) << "those in use";
   EXPECT_THAT(asked({Lid{1}}, {}, true), IsEmpty()) << "they were ours before that";
+  was_cut_off = true;
+  EXPECT_THAT(asked({Lid{1}}, {}, true), ElementsAre(0x31, 0x41, 0x51)) << "as far as is known";
   EXPECT_THAT(asked({}, {Guid{0x51}, Guid{0x61}}, true), ElementsAre(0x51, 0x61));
 }
 
