@@ -48,7 +48,7 @@ void SubnetManager::Impl::end_look(Instant now) {
   if (!changes.empty()) {
     want_sweep_around(now, Reason::ChangeSeen, places);
   } else {
-    if (look_covers_all && silent_switches.empty()) strays.forget();
+    if (look_covers_all && silent_switches.empty()) strays.on_unchanged(*seen);
     vports.retry();
     rest(now);
   }

@@ -125,6 +125,11 @@ void find_doubtful(const std::unordered_set<ib::Guid>& asked, const Observed& be
   }
 }
 
+bool has_all(const Observed& seen, const std::unordered_set<ib::Guid>& nodes) {
+  return std::ranges::all_of(
+      nodes, [&](ib::Guid guid) { return seen.fabric.find_node(guid).has_value(); });
+}
+
 }  // namespace
 
 std::set<ib::Guid> Strays::between(const Observed& before, const Observed& found) const {
@@ -134,13 +139,14 @@ std::set<ib::Guid> Strays::between(const Observed& before, const Observed& found
   return doubtful;
 }
 
+void Strays::on_unchanged(const Observed& seen) {
+  if (earlier_ && has_all(seen, earlier_->asked)) earlier_.reset();
+  asked_.clear();
+}
+
 void Strays::on_swept(std::shared_ptr<const Observed> before, const Observed& found) {
-  const auto finds_all = [&](const std::unordered_set<ib::Guid>& asked) {
-    return std::ranges::all_of(
-        asked, [&](ib::Guid guid) { return found.fabric.find_node(guid).has_value(); });
-  };
-  if (earlier_ && finds_all(earlier_->asked)) earlier_.reset();
-  if (!earlier_ && !finds_all(asked_)) earlier_.emplace(Earlier{asked_, std::move(before)});
+  if (earlier_ && has_all(found, earlier_->asked)) earlier_.reset();
+  if (!earlier_ && !has_all(found, asked_)) earlier_.emplace(Earlier{asked_, std::move(before)});
   asked_.clear();
 }
 

@@ -17,11 +17,13 @@ class Strays {
  public:
   /// The node is told or asked what its tables hold, by the route that is known.
   void on_asked(ib::Guid node) { asked_.insert(node); }
-  /// Until now no cable was moved; or what was is dealt with.
+  /// What cables were moved is dealt with.
   void forget() {
     asked_.clear();
     earlier_.reset();
   }
+  /// None was moved until now, of what is `seen`: our own may be out still, with others behind it.
+  void on_unchanged(const ib::discover::Observed& seen);
   /// A sweep is done, and nothing of it is doubted. Where it did not find everybody who was asked,
   /// the next one may show what became of cables: our own may have been out.
   void on_swept(std::shared_ptr<const ib::discover::Observed> before,

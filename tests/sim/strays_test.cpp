@@ -148,6 +148,29 @@ TEST_F(MovedCables, MakeThoseAloneDoubtfulThatWereAskedAcrossThem) {
   EXPECT_THAT(strays.between(before, swapped), IsEmpty());
 }
 
+/// Sweeps and light sweeps in between find nobody but ourselves.
+TEST_F(MovedCables, AreFoundWhenOurOwnIsBackHoweverLongItWasOut) {
+  const NodeIndex one = leaves_[0], other = leaves_[1];
+  const auto before = std::make_shared<ib::discover::Observed>(sweep_afresh(run_));
+  core::Strays strays;
+  strays.on_asked(guid(one));
+  const PortRef a = last_hop(*before, one), b = last_hop(*before, other);
+  const PortRef own = f().port(run_.at()).peer;
+  ASSERT_TRUE(run_.model().link_down(run_.now(), own));
+  const auto alone = std::make_shared<ib::discover::Observed>(sweep_afresh(run_));
+  ASSERT_EQ(alone->nodes.size(), 1U);
+  EXPECT_THAT(strays.between(*before, *alone), IsEmpty());
+  strays.on_swept(before, *alone);
+  strays.on_unchanged(*alone);
+  swap(a, b);
+  ASSERT_TRUE(run_.model().link_up(run_.now(), own));
+  run_.run_for(20ms);
+  const auto again = sweep_afresh(run_);
+  EXPECT_THAT(strays.between(*alone, again), testing::IsSupersetOf({guid(one), guid(other)}));
+  strays.on_swept(alone, again);
+  EXPECT_THAT(strays.between(*alone, again), IsEmpty());
+}
+
 TEST_F(MovedCables, AreNotSuspectedWhereACableIsPulledAndPlugged) {
   const auto before = sweep_afresh(run_);
   core::Strays strays;
