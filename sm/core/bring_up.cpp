@@ -12,6 +12,7 @@ namespace {
 
 /// Standbys are master a second after they lose a master, and clear what switches tell.
 constexpr Duration kSweepOld = std::chrono::milliseconds(500);
+constexpr Duration kFirstLong = std::chrono::milliseconds(200);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 
 /// Our own link was down since it was brought up, and what switches told meanwhile another master
@@ -154,7 +155,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     cut_off_once = cut_off_once || swept_cut_off;
     scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
     swept_first = desired == nullptr;
-    first_took_long = swept_first && now - began >= kSweepOld && says_change(*found);
+    first_took_long = swept_first && now - began >= kFirstLong && says_change(*found);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
