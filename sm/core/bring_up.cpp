@@ -520,6 +520,8 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
     retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
   } else {
     retry_pause = kRetryFirst;
+    // Who is kept is waited for, and what is missing elsewhere is not to be forgotten by then.
+    if (report.missing > report.lasting) scope.want_whole();
   }
   effects.reports.push_back(std::move(report));
   rest(now);
