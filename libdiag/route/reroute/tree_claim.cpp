@@ -27,6 +27,11 @@ TreeClaim::TreeClaim(const fabric::CompactGraph& graph, const MulticastRule& rul
       tree[up->to].set(up->in_port);
     }
   }
+  // Packets come from where hosts are.
+  for (auto& [mlid, leaves] : members_)
+    for (const auto& to : graph.destinations())
+      if (!to.is_switch() && std::ranges::binary_search(leaves, to.leaf))
+        trees_[mlid][to.leaf].set(to.port);
 }
 
 tables::MulticastCheck TreeClaim::check() const {
