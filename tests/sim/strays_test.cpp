@@ -75,9 +75,10 @@ class MovedCables : public testing::Test {
     const auto& routing = *run_.sm().snapshot()->routing;
     for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
       const NodeIndex n = *f().find_node(routing.graph.guid(s));
-      for (std::uint16_t lid = 1; lid < routing.lfts.lid_count(); ++lid) {
-        const auto wanted = routing.lfts.at(s, ib::Lid{lid});
-        if (wanted == ib::tables::kNoPort || run_.model().lft(n, ib::Lid{lid}) == wanted) continue;
+      for (std::size_t i = 1; i < routing.lfts.lid_count(); ++i) {
+        const ib::Lid lid{static_cast<std::uint16_t>(i)};
+        const auto wanted = routing.lfts.at(s, lid);
+        if (wanted == ib::tables::kNoPort || run_.model().lft(n, lid) == wanted) continue;
         wrong.push_back(f().node(n).description);
         break;
       }
