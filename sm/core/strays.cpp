@@ -140,7 +140,8 @@ std::set<ib::Guid> Strays::between(const Observed& before, const Observed& found
 }
 
 void Strays::on_unchanged(const Observed& seen) {
-  if (earlier_ && has_all(seen, earlier_->asked)) earlier_.reset();
+  const bool is_alone = seen.nodes.size() == 1;
+  if (!is_alone) earlier_.reset();
   asked_.clear();
 }
 

@@ -22,7 +22,8 @@ class Strays {
     asked_.clear();
     earlier_.reset();
   }
-  /// None was moved until now, of what is `seen`: our own may be out still, with others behind it.
+  /// None was moved until now, of what is `seen`. Where that is nobody but ourselves our own is out
+  /// still, and others behind it.
   void on_unchanged(const ib::discover::Observed& seen);
   /// A sweep is done, and nothing of it is doubted. Where it did not find everybody who was asked,
   /// the next one may show what became of cables: our own may have been out.
