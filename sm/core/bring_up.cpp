@@ -153,6 +153,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   } else {
     swept_cut_off = desired != nullptr && was_cut_off(*found);
     cut_off_once = cut_off_once || swept_cut_off;
+    if (swept_cut_off) doubt_tables(*found);
     scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
     swept_first = desired == nullptr;
     first_took_long = swept_first && now - began >= kFirstLong && says_change(*found);
@@ -187,6 +188,12 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   }
   mastership.on_swept(now, *found);
   follow_mastership(now);
+}
+
+/// Another one, with our own LID, may have told switches other tables.
+void SubnetManager::Impl::doubt_tables(const Observed& swept) {
+  for (const auto& node : swept.nodes)
+    if (node.switch_info) known.doubtful.insert(node.info.node_guid);
 }
 
 bool SubnetManager::Impl::doubt_strays(const Observed& swept) {

@@ -267,6 +267,7 @@ struct SubnetManager::Impl {
 
   /// Of nodes that may have been told or asked what others were meant to be, by the ways of before
   /// the sweep, nothing is believed. True: and ports are to be read again.
+  void doubt_tables(const Observed& swept);
   bool doubt_strays(const Observed& swept);
   /// Nor of those that were perhaps rebooted while they were brought up. `asked_anew`: nodes that a
   /// sweep of a part asked.
