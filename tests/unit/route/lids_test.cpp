@@ -68,8 +68,9 @@ TEST(LidAssignment, APortThatHoldsAnotherLidThanTheStoresGetsThatBack) {
   const LidRequest requests[] = {port(1), port(2, 77, true), port(3, 41, true)};
   const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
   EXPECT_THAT(lids(plan), testing::ElementsAre(1, 40, 41));
-  EXPECT_THAT(plan.notes, testing::ElementsAre(testing::AllOf(testing::HasSubstr("holds LID 77"),
-                                                              testing::HasSubstr("reassigning LID 40"))));
+  EXPECT_THAT(plan.notes,
+              testing::ElementsAre(testing::AllOf(testing::HasSubstr("holds LID 77"),
+                                                  testing::HasSubstr("reassigning LID 40"))));
 }
 
 TEST(LidAssignment, TwoPortsWhoseLidsWereExchangedGetThemBack) {
