@@ -121,6 +121,12 @@ class Loopback(unittest.TestCase):
     def test_the_performance_manager_answers_like_opensms(self):
         ours, theirs = (self.answers(program, TYPED_TO_PERFMGR, "-perfmgr") for program in ("ibsm", "opensm"))
         for at, text in theirs.items():
+            if at[1] == "pm clear_inactive":
+                # opensm enters a node as inactive, and marks it active a moment later: who asks
+                # between the two removes it (osm_perfmgr.c, perfmgr_query_counters).
+                self.assertEqual(fields(ours[at]), ["Removed 0 nodes from Database"])
+                self.assertRegex(text, r"^Removed \d+ nodes from Database\n$")
+                continue
             self.assertEqual(fields(ours[at]), fields(text), at[1])
 
     def counted(self, program):
