@@ -167,6 +167,7 @@ struct SubnetManager::Impl {
   bool balancing{false};                    // they are being
   bool recall_wanted{true};                 // another one may have written what is stored
   bool registrations_lost{false};           // which the next plan is to make up for
+  std::set<ib::Guid> untold;                // ports that it is to ask to register again
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};
@@ -316,6 +317,7 @@ struct SubnetManager::Impl {
   /// Ports that were not there when the plan was made: what they had registered may be gone.
   void note_who_was_away(const Observed& swept);
   /// Whose registrations may be dropped: ports that have a LID in the store and are not managed.
+  void ask_clients(Instant now, const std::vector<ib::Guid>& ports);
   std::set<ib::Guid> ports_away() const;
   void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                     std::shared_ptr<const plan::FoundRoutes> routes_found = nullptr);

@@ -78,6 +78,8 @@ void SubnetManager::Impl::stand_down(Instant now) {
   for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
     if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
   inputs.reregister_pending.merge(ports_away());
+  inputs.reregister_pending.merge(inputs.untold);
+  inputs.reregister_pending.merge(untold);
   inputs.forget_routes();
   desired.reset();
   restarts.reset();

@@ -40,6 +40,7 @@ plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Ob
   request.stored = stored_;
   request.sa_state_lost = sa_state_lost;
   request.reregister_pending = reregister_pending;
+  request.reregister_pending.insert(untold.begin(), untold.end());
   request.in_doubt = in_doubt;
   request.groups = groups_;
   request.aliases = aliases_;

@@ -72,6 +72,7 @@ class PlanInputs {
   std::shared_ptr<const ib::route::ReadOptions> pending_options;  // routing files not taken yet
   bool sa_state_lost;
   std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer
+  std::set<ib::Guid> untold;              // likewise; what else they registered is not in doubt
   std::set<ib::Guid> in_doubt;            // by what is stored, and did not take the request since
 
  private:

@@ -24,6 +24,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   left.reset();
   if (mastership.take_taken_over()) taking_over = true;
   if (std::exchange(registrations_lost, false)) inputs.sa_state_lost = true;
+  inputs.untold.merge(std::exchange(untold, {}));
   if (taking_over) {
     operator_asked = true;  // what devices hold is read again
     forget_groups_at = now + kGroupsKept;

@@ -32,6 +32,8 @@ std::string_view reason_name(Reason reason) {
       return "election";
     case Reason::Daily:
       return "daily";
+    case Reason::Clients:
+      return "clients to ask";
     case Reason::Watch:
       return "to watch the subnet of another master";
   }
@@ -133,6 +135,10 @@ void SubnetManager::on_registrations_lost(Instant now) {
   impl_->registrations_lost = true;
   if (impl_->mastership.is_master()) sweep_now(now, Reason::Operator);
 }
+void SubnetManager::on_untold_clients(Instant now, const std::vector<ib::Guid>& ports) {
+  impl_->ask_clients(now, ports);
+  impl_->run(now);
+}
 std::vector<ib::Guid> SubnetManager::found_ports() const {
   return other_ports(impl_->found ? *impl_->found : *impl_->seen);
 }
@@ -199,6 +205,8 @@ SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 ClientsToAsk SubnetManager::clients_to_ask() const {
   ClientsToAsk due{impl_->inputs.sa_state_lost || impl_->registrations_lost,
                    impl_->inputs.reregister_pending};
+  for (const auto* untold : {&impl_->untold, &impl_->inputs.untold})
+    due.ports.insert(untold->begin(), untold->end());
   due.ports.merge(impl_->ports_away());
   return due;
 }

@@ -48,6 +48,7 @@ enum class Reason {
   LinkReleased,    // a link that flapped was quiet for long enough
   Election,        // other subnet managers: who is master is to be found out, or has changed
   Daily,           // full_sweep_every has passed
+  Clients,         // of some port are to be asked to register again
   Watch            // another one is master, and managers that only read need to know the subnet
 };
 std::string_view reason_name(Reason reason);
@@ -121,6 +122,9 @@ class SubnetManager {
   /// Somebody answered clients whose registrations are not among what is stored: with the next
   /// sweep all are asked to register again.
   void on_registrations_lost(ib::Instant now);
+  /// Clients of these ports do not know that what they had registered is gone: they are asked to
+  /// register again, by a sweep around them.
+  void on_untold_clients(ib::Instant now, const std::vector<ib::Guid>& ports);
   /// GUIDs of the ports that the sweep found by which what is stored is asked for, less those of
   /// our own node.
   std::vector<ib::Guid> found_ports() const;

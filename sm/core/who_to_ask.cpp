@@ -13,9 +13,10 @@ namespace sm::core {
 
 void SubnetManager::Impl::note_who_was_told() {
   for (const ib::route::LidAssignment& a : desired->lids) {
+    const bool was_untold = inputs.untold.erase(a.guid) != 0;
     inputs.reregister_pending.erase(a.guid);
     if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
-      inputs.reregister_pending.insert(a.guid);
+      (was_untold ? inputs.untold : inputs.reregister_pending).insert(a.guid);
   }
 }
 
@@ -42,7 +43,10 @@ void SubnetManager::Impl::note_who_heard() {
   for (const ib::route::LidAssignment& a : desired->lids)
     if (desired->ports[seen->port_index(a.port)].reregister && applying->has_answered(a.port))
       heard.insert(a.guid);
-  for (const ib::Guid guid : heard) inputs.reregister_pending.erase(guid);
+  for (const ib::Guid guid : heard) {
+    inputs.reregister_pending.erase(guid);
+    inputs.untold.erase(guid);
+  }
   if (tells_first) told_first = std::move(heard);
 }
 
@@ -134,6 +138,18 @@ void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
       if (!seen->fabric.find_port_guid(guid)) inputs.reregister_pending.insert(guid);
     }
   }
+}
+
+void SubnetManager::Impl::ask_clients(Instant now, const std::vector<ib::Guid>& ports) {
+  // Who is master now has it from the store.
+  if (!mastership.is_master()) return;
+  std::vector<ib::Guid> nodes;
+  for (const ib::Guid guid : ports) {
+    untold.insert(guid);
+    if (const auto at = seen->fabric.find_port_guid(guid))
+      nodes.push_back(seen->fabric.node(at->node).guid);
+  }
+  if (!nodes.empty()) want_sweep_around(now, Reason::Clients, places_of(nodes));
 }
 
 std::set<ib::Guid> SubnetManager::Impl::ports_away() const {

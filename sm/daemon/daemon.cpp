@@ -143,6 +143,10 @@ bool Daemon::listen(Instant now) {
   if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
   if (auto news = sa_->take_aliases())
     manager_->set_aliases(now, std::move(news->aliases), news->revision);
+  if (const auto ports = sa_->take_untold_clients(); !ports.empty()) {
+    manager_->on_untold_clients(now, ports);
+    keep_clients(clients_->add(manager_->clients_to_ask()));
+  }
   while (const int signal = signals_.next()) {
     if (signal == SIGHUP) {
       reload(Rereads::AllOrNothing);

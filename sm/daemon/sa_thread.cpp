@@ -104,6 +104,11 @@ std::optional<SaThread::AliasNews> SaThread::take_aliases() {
   return std::exchange(aliases_, std::nullopt);
 }
 
+std::vector<ib::Guid> SaThread::take_untold_clients() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(untold_, {});
+}
+
 plan::PortAliases SaThread::aliases_of(const sa::Server& server) {
   plan::PortAliases aliases;
   for (const auto& [place, guid] : server.aliases()) aliases[place.first][place.second] = guid;
@@ -210,6 +215,11 @@ bool SaThread::speak(Instant now) {
     AliasNews news{aliases_of(*server_), server_->aliases_revision()};
     const std::lock_guard lock(mutex_);
     aliases_ = std::move(news);
+    news_.ring();
+  }
+  if (const auto untold = server_->take_untold_clients(); !untold.empty()) {
+    const std::lock_guard lock(mutex_);
+    untold_.insert(untold_.end(), untold.begin(), untold.end());
     news_.ring();
   }
   while (auto event = server_->next_log()) log_.write(*event);

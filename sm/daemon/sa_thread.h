@@ -63,6 +63,8 @@ class SaThread {
     std::uint64_t revision{};
   };
   std::optional<AliasNews> take_aliases();
+  /// Port GUIDs, each time once: whose clients are to be asked to register again.
+  std::vector<ib::Guid> take_untold_clients();
   /// Why it serves no more.
   std::optional<std::string> broken();
 
@@ -97,6 +99,7 @@ class SaThread {
   std::vector<Mail> mail_;
   std::optional<std::vector<plan::MlidGroup>> groups_;
   std::optional<AliasNews> aliases_;
+  std::vector<ib::Guid> untold_;
   std::optional<std::string> broken_;
   std::atomic<bool> ending_{false};
   Wake mail_wake_, news_;

@@ -249,7 +249,7 @@ Instant Registrations::next_deadline() const {
                             ? expiry_.next_deadline(shared_.state, shared_.options.wall_clock)
                             : ib::kNever;
   const Instant doubts = shared_.world.paths && !doubts_end_ ? doubts_.next_deadline() : ib::kNever;
-  return std::min({queue_.next_deadline(), chore, doubts,
+  return std::min({queue_.next_deadline(), chore, doubts, expiry_.untold().next_deadline(),
                    multicast_changed_ ? multicast_again_at_ : ib::kNever});
 }
 
@@ -262,6 +262,9 @@ bool Registrations::take_multicast_changed() {
   return true;
 }
 
+std::vector<ib::Guid> Registrations::take_untold_clients() {
+  return expiry_.untold().take(shared_.now);
+}
 bool Registrations::take_aliases_changed() { return std::exchange(aliases_changed_, false); }
 
 }  // namespace sm::sa

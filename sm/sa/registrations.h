@@ -57,6 +57,8 @@ class Registrations {
   bool take_multicast_changed();
   /// Once after durable alias GUIDs changed.
   bool take_aliases_changed();
+  /// Ports that are to be asked to register again now.
+  std::vector<ib::Guid> take_untold_clients();
   const Aliases::Map& aliases() const { return durable_aliases_; }
   std::uint64_t aliases_revision() const { return aliases_revision_; }
   std::uint64_t revision() const { return revision_; }

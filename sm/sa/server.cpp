@@ -486,6 +486,9 @@ std::optional<ib::LogEvent> Server::next_log() { return impl_->shared.next_log()
 
 bool Server::take_multicast_changed() { return impl_->registrations.take_multicast_changed(); }
 bool Server::take_aliases_changed() { return impl_->registrations.take_aliases_changed(); }
+std::vector<ib::Guid> Server::take_untold_clients() {
+  return impl_->registrations.take_untold_clients();
+}
 const Aliases::Map& Server::aliases() const { return impl_->registrations.aliases(); }
 std::uint64_t Server::aliases_revision() const { return impl_->registrations.aliases_revision(); }
 std::vector<MlidMembers> Server::multicast() const {

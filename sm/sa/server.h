@@ -108,6 +108,9 @@ class Server {
   bool take_multicast_changed();
   /// True once after alias GUIDs changed: ports are to be programmed with aliases().
   bool take_aliases_changed();
+  /// Ports, each once, whose clients are to be asked to register again: subscriptions of theirs
+  /// ended since no Report was answered. next_deadline() says when there are some.
+  std::vector<ib::Guid> take_untold_clients();
 
   /// Groups by MLID, ascending; groups without members included.
   std::vector<MlidMembers> multicast() const;

@@ -108,6 +108,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     // As the daemon's router does; until they are taken, these are a deadline that is due.
     server.take_multicast_changed();
     server.take_aliases_changed();
+    (void)server.take_untold_clients();
     while (auto packet = server.next_send(now)) {
       ++sent;
       require(packet->mad.mgmt_class() == wire::MgmtClass::SubnAdm, "answers are of its class");

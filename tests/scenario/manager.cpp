@@ -93,6 +93,7 @@ void Manager::step(Instant now) {
 void Manager::speak(Instant now) {
   if (sa_->take_multicast_changed()) pass_groups(now);
   if (sa_->take_aliases_changed()) pass_aliases(now);
+  pass_untold(now);
   carry_out(*sm_, now, *this);
   do {
     while (sa_->work(now)) {
@@ -166,6 +167,14 @@ void Manager::pass_aliases(Instant now) {
   sm::plan::PortAliases aliases;
   for (const auto& [place, guid] : sa_->aliases()) aliases[place.first][place.second] = guid;
   sm_->set_aliases(now, std::move(aliases), sa_->aliases_revision());
+}
+
+void Manager::pass_untold(Instant now) {
+  if (const auto ports = sa_->take_untold_clients(); !ports.empty()) ask_clients(now, ports);
+}
+
+void Manager::ask_clients(Instant now, const std::vector<ib::Guid>& ports) {
+  sm_->on_untold_clients(now, ports);
 }
 
 void Manager::pass_groups(Instant now) {

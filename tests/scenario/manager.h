@@ -53,6 +53,9 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
   const sm::sa::Server& sa() const { return *sa_; }
   void pass_groups(ib::Instant now);
   void pass_aliases(ib::Instant now);
+  void pass_untold(ib::Instant now);
+  /// To register again.
+  virtual void ask_clients(ib::Instant now, const std::vector<ib::Guid>& ports);
   /// What subnet administration wants to be durable. False: it cannot be written.
   virtual bool keep(const sm::store::Batch& batch) {
     sm::store::apply(batch, kept_);

@@ -108,6 +108,45 @@ TEST(Reregister, WhoDidNotHearItIsAskedAgain) {
   EXPECT_EQ(asked, hosts);
 }
 
+/// Subscriptions of two hosts have ended since no Report was answered; the second time the request
+/// is not heard at first either.
+TEST(Reregister, WhoseSubscriptionsEndedIsAsked) {
+  SmOnModel run(small_tree());
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.run_for(5s);
+  const auto& f = run.model().topology();
+  std::vector<Guid> ports;
+  for (NodeIndex n = 0; n < f.nodes().size() && ports.size() < 2; ++n)
+    if (!f.node(n).is_switch() && n != run.at().node) ports.push_back(f.port(n, 1).guid);
+  ASSERT_EQ(ports.size(), 2U);
+  ib::Instant heard_from{};
+  unsigned asked = 0, lost = 0;
+  run.watch([&](const ib::mad::Packet& packet) {
+    if (packet.mad.attribute_id() != ib::wire::attr::kPortInfo ||
+        packet.mad.method() != Method::Set ||
+        !ib::wire::body<ib::wire::PortInfo>(packet.mad).client_reregister)
+      return true;
+    const bool is_heard = run.now() >= heard_from;
+    ++(is_heard ? asked : lost);
+    return is_heard;
+  });
+  const auto whole = run.sm().counters().full_sweeps;
+  run.sm().on_untold_clients(run.now(), ports);
+  run.run_for(5s);
+  EXPECT_EQ(asked, 2U);
+  EXPECT_EQ(run.sm().counters().full_sweeps, whole) << "the rest of the fabric is left alone";
+
+  heard_from = run.now() + 10s;
+  run.sm().on_untold_clients(run.now(), ports);
+  EXPECT_EQ(run.sm().clients_to_ask().ports, (std::set<Guid>{ports.begin(), ports.end()}));
+  run.run_for(60s);
+  EXPECT_EQ(asked, 4U);
+  EXPECT_GT(lost, 0U);
+  EXPECT_TRUE(run.sm().clients_to_ask().empty());
+  EXPECT_THAT(run.take_doubted(), testing::IsEmpty()) << "what else they have stays";
+  EXPECT_TRUE(run.last().up());
+}
+
 /// Another subnet manager on the same host leaves its SM LID and all LIDs as they were. Of a host
 /// that came while it ran the LID tells of it.
 class AfterAnother : public testing::Test {

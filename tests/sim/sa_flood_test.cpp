@@ -281,6 +281,7 @@ class Flood {
     }
     commit();
     (void)server_.take_multicast_changed();
+    (void)server_.take_untold_clients();
     while (server_.next_log()) {
     }
     return !send() || server_.has_work() || arrive();

@@ -52,6 +52,7 @@ void Expiry::withdraw() {
   withdrawn_ = true;
   gone_.clear();
   dead_.clear();
+  untold_.forget();
 }
 
 std::optional<Change> Expiry::next(ib::Instant now, const World& world, const WallClock& clock) {
@@ -60,6 +61,7 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
   world.state.expire(clock.seconds(now), kAtOnce, change.batch, change.log);
   dropping_ = gone_;
   dropping_.insert(dead_.begin(), dead_.end());
+  silent_.clear();
   std::size_t named = 0;
   for (const auto& s : dropping_) {
     if (!world.state.subscriptions.all().contains(s)) continue;
@@ -69,9 +71,12 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
           "subscription to trap {} ends",
           to_string(s.subscriber), s.to.lid.value, s.to.qpn, s.inform_info.trap_number));
     change.batch.subscriptions_removed.push_back(s);
+    if (dead_.contains(s)) silent_.insert(s.subscriber);
   }
   if (named > kNamedMax)
     change.log.push_back(fmt::format("{} more subscriptions end likewise", named - kNamedMax));
+  // With it, since who asks them may die meanwhile.
+  change.batch.clients_to_ask.assign(silent_.begin(), silent_.end());
   if (!change.batch.empty()) return change;
   on_done(now, true);
   return std::nullopt;
@@ -85,6 +90,8 @@ void Expiry::on_done(ib::Instant now, bool durable) {
   }
   for (auto* ending : {&gone_, &dead_})
     std::erase_if(*ending, [&](const store::Subscription& s) { return dropped.contains(s); });
+  if (!withdrawn_) untold_.add(now, silent_);
+  silent_.clear();
 }
 
 ib::Instant Expiry::next_deadline(const State& state, const WallClock& clock) const {

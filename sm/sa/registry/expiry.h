@@ -4,9 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "libdiag/base/instant.h"
 #include "sm/sa/registry/change.h"
+#include "sm/sa/registry/untold_clients.h"
 #include "sm/sa/registry/wall_clock.h"
 #include "sm/sa/registry/world.h"
 
@@ -28,6 +30,9 @@ class Expiry {
   /// What is to be made durable now; say on_done() before asking for the next.
   std::optional<Change> next(ib::Instant now, const World& world, const WallClock& clock);
   void on_done(ib::Instant now, bool durable);
+  /// Of the dead that ended.
+  UntoldClients& untold() { return untold_; }
+  const UntoldClients& untold() const { return untold_; }
 
   /// When next() is to be asked.
   ib::Instant next_deadline(const State& state, const WallClock& clock) const;
@@ -35,6 +40,8 @@ class Expiry {
  private:
   Subscriptions::Set gone_, dead_;  // to be dropped: by the snapshot, by reports without an answer
   Subscriptions::Set dropping_;     // of these, what is being made durable
+  std::set<ib::Guid> silent_;       // of these, the ports where somebody did not answer
+  UntoldClients untold_;
   bool withdrawn_{false};
   ib::Instant not_before_;  // after a store that failed
 };

@@ -10,6 +10,7 @@
 #include "sm/sa/registry/multicast.h"
 #include "sm/sa/registry/services.h"
 #include "sm/sa/registry/subscriptions.h"
+#include "sm/sa/registry/to_ask.h"
 
 namespace sm::sa {
 
@@ -34,11 +35,14 @@ struct State {
   Subscriptions subscriptions;
   Aliases aliases;
   InDoubt in_doubt;
+  ToAsk to_ask;
 
   /// The kinds, in the order in which a batch is applied. What is done with each of them is done by
   /// this list: store, batches and the way back, contents, expiry.
-  auto kinds() { return std::tie(multicast, services, subscriptions, aliases, in_doubt); }
-  auto kinds() const { return std::tie(multicast, services, subscriptions, aliases, in_doubt); }
+  auto kinds() { return std::tie(multicast, services, subscriptions, aliases, in_doubt, to_ask); }
+  auto kinds() const {
+    return std::tie(multicast, services, subscriptions, aliases, in_doubt, to_ask);
+  }
 };
 
 }  // namespace sm::sa

@@ -83,6 +83,11 @@ void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) {
   scenario::Manager::publish_stopgap(snapshot, registers);
 }
 
+void Manager::ask_clients(Instant now, const std::vector<ib::Guid>& ports) {
+  scenario::Manager::ask_clients(now, ports);
+  keep_clients(clients_.add(sm().clients_to_ask()));
+}
+
 void Manager::commit(sm::store::Batch batch) {
   keep_clients(clients_.add(sm().clients_to_ask()));
   overseer_.on_commit(seat_, batch);

@@ -55,6 +55,7 @@ class Manager final : public scenario::Manager {
   std::uint64_t sends() const { return sends_; }
 
  private:
+  void ask_clients(ib::Instant now, const std::vector<ib::Guid>& ports) override;
   void commit(sm::store::Batch batch) override;
   void publish(const sm::SnapshotPtr& snapshot) override;
   void publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) override;

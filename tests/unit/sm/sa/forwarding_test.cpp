@@ -15,6 +15,7 @@ namespace {
 using ib::wire::InformInfo;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -26,6 +27,7 @@ namespace trap = ib::wire::trap;
 class SaForwarding : public ::testing::Test {
  protected:
   Bench bench{small_tree()};
+  std::vector<Guid> untold;  // ports that are to be asked to register again
 
   void subscribe(std::size_t host, std::uint16_t number, const Gid& producer = {}) {
     InformInfo i;
@@ -45,6 +47,7 @@ class SaForwarding : public ::testing::Test {
       if (bench.server.next_deadline() <= bench.now) bench.server.on_time(bench.now);
       const auto sent = bench.drain();
       bench.server.take_multicast_changed();  // as the router does: a deadline till then
+      for (const Guid port : bench.server.take_untold_clients()) untold.push_back(port);
       out.insert(out.end(), sent.begin(), sent.end());
       if (sent.empty() && bench.server.next_deadline() > bench.now) break;
     }
@@ -55,6 +58,18 @@ class SaForwarding : public ::testing::Test {
     while (bench.server.next_deadline() <= end) {
       bench.now = std::max(bench.now, bench.server.next_deadline());
       run();
+    }
+    bench.now = end;
+  }
+  /// A port goes and comes; within 20 s one host answers what it is told of that.
+  void tell_while_only_answers(std::size_t host) {
+    bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));
+    bench.server.publish(bench.now, bench.snapshot);
+    const Instant end = bench.now + seconds(20);
+    while (bench.server.next_deadline() <= end) {
+      bench.now = std::max(bench.now, bench.server.next_deadline());
+      for (const auto& packet : run())
+        if (packet.address.lid == bench.host(host).lid) answer(packet);
     }
     bench.now = end;
   }
@@ -247,22 +262,39 @@ TEST_F(SaForwarding, ADeadSubscriberIsRemovedForGood) {
   subscribe(3, 0xFFFF);
   subscribe(3, 64);
   subscribe(4, 0xFFFF);
-  for (int i = 0; i < 3; ++i) {
-    bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));
-    bench.server.publish(bench.now, bench.snapshot);
-    // Host 4 answers, host 3 does not.
-    const Instant end = bench.now + seconds(20);
-    while (bench.server.next_deadline() <= end) {
-      bench.now = std::max(bench.now, bench.server.next_deadline());
-      for (const auto& packet : run())
-        if (packet.address.lid == bench.host(4).lid) answer(packet);
-    }
-    bench.now = end;
-  }
+  for (int i = 0; i < 3; ++i) tell_while_only_answers(4);
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_EQ(kept()[0].subscriber, bench.host(4).guid);
   EXPECT_EQ(bench.server.counters().subscribers_dead, 1U);
   EXPECT_EQ(bench.server.contents().subscriptions, kept());
+  // The host may be there, behind a cable that loses MADs.
+  EXPECT_THAT(untold, ElementsAre(bench.host(3).guid));
+  EXPECT_THAT(bench.store->load()->clients_to_ask, ElementsAre(bench.host(3).guid))
+      << "who is to ask it may die before it has";
+}
+
+/// It subscribes whenever it is asked, and answers no Report.
+TEST_F(SaForwarding, WhoIsDeadAgainAndAgainIsAskedEveryTenMinutes) {
+  subscribe(4, 0xFFFF);
+  for (int minute = 0; minute < 15; ++minute) {
+    subscribe(3, 0xFFFF);
+    for (int i = 0; i < 3; ++i) tell_while_only_answers(4);
+    ASSERT_THAT(kept(), SizeIs(1));
+    EXPECT_EQ(untold.size(), minute < 10 ? 1U : 2U) << minute;
+  }
+  EXPECT_THAT(untold, Each(bench.host(3).guid));
+}
+
+/// Who takes its LID away asks it.
+TEST_F(SaForwarding, WhoHasAnotherLidIsNotAskedForThat) {
+  subscribe(3, 64);
+  auto fabric = small_tree();
+  fabric.port(*fabric.find_port_guid(bench.host(3).guid)).lid = Lid{200};
+  fabric.reindex();
+  bench.server.publish(bench.now, snapshot_of(std::move(fabric)));
+  run();
+  EXPECT_THAT(kept(), IsEmpty());
+  EXPECT_THAT(untold, IsEmpty());
 }
 
 /// A program that was started again: reports that nobody answered meanwhile are not held against

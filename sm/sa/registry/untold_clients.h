@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Ports where subscriptions ended since no Report was answered. Their clients do not know: the host
+// may have crashed, or its cable may lose MADs. They are to be asked to register again
+// (PortInfo:ClientReregister); a port not more than every ten minutes, whose clients may subscribe
+// each time and never answer.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "libdiag/base/ids.h"
+#include "libdiag/base/instant.h"
+
+namespace sm::sa {
+
+class UntoldClients {
+ public:
+  void add(ib::Instant now, const std::set<ib::Guid>& ports);
+  /// Port GUIDs, each once: who is to be asked now.
+  std::vector<ib::Guid> take(ib::Instant now);
+  /// When take() has some; kNever: nobody waits.
+  ib::Instant next_deadline() const;
+  /// Somebody else asks them.
+  void forget() { due_.clear(); }
+
+ private:
+  std::map<ib::Guid, ib::Instant> due_;
+  std::map<ib::Guid, ib::Instant> asked_;  // within the last ten minutes
+};
+
+}  // namespace sm::sa
