@@ -160,9 +160,9 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
-  doubt_told_by_others(*found);
+  const bool is_of_another = doubt_told_by_others(*found);
   const bool strayed = doubt_strays(*found);
-  if (sweeps_part && (strayed || was_cut_off(*found))) {
+  if (sweeps_part && (strayed || was_cut_off(*found) || is_of_another)) {
     go(Event::Inconsistent);
     found.reset();
     return want_sweep(now, Reason::Unfinished);
@@ -221,8 +221,9 @@ void SubnetManager::Impl::doubt_brought_up(const Observed& swept,
   known.on_asked(swept, asked_anew);
 }
 
-void SubnetManager::Impl::doubt_told_by_others(const Observed& swept) {
-  if (!desired) return;
+bool SubnetManager::Impl::doubt_told_by_others(const Observed& swept) {
+  if (!desired) return false;
+  bool is_known_switch_told = false;
   for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
     const auto& node = swept.fabric.node(n);
     for (unsigned p = node.is_switch() ? 0 : 1; p <= (node.is_switch() ? 0U : node.num_ports);
@@ -236,10 +237,12 @@ void SubnetManager::Impl::doubt_told_by_others(const Observed& swept) {
       const auto before = seen->fabric.find_node(node.guid);
       const auto* was =
           before ? seen->known_port({*before, static_cast<std::uint8_t>(p)}) : nullptr;
-      if (was == nullptr || was->get<&ib::wire::PortInfo::master_sm_lid>() != sm_lid)
-        known.doubt(node.guid);
+      if (was != nullptr && was->get<&ib::wire::PortInfo::master_sm_lid>() == sm_lid) continue;
+      known.doubt(node.guid);
+      is_known_switch_told = is_known_switch_told || (was != nullptr && node.is_switch());
     }
   }
+  return is_known_switch_told;
 }
 
 void SubnetManager::Impl::follow_mastership(Instant now) {

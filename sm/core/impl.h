@@ -274,7 +274,9 @@ struct SubnetManager::Impl {
   /// sweep of a part asked.
   void doubt_brought_up(const Observed& swept, std::vector<ib::Guid> asked_anew);
   /// Nor of those that name another subnet manager than this one, which told them what to hold.
-  void doubt_told_by_others(const Observed& swept);
+  /// True: switches that were known are among them. It became master of their part of the fabric
+  /// while cables were out, and a sweep that does not read the port where it is does not find it.
+  bool doubt_told_by_others(const Observed& swept);
 
   // ---- other subnet managers
 

@@ -66,6 +66,28 @@ TEST_F(Election, MastersThatACableJoinsFindEachOtherWhoeverOfThemLooksFirst) {
   }
 }
 
+/// The first one reads around the cables that were out, and has known the port of the other one
+/// since before there was a subnet manager.
+TEST_F(Election, AMasterFindsOneThatStartedWhileCablesWereOutForAMoment) {
+  const auto cut = cables_of_first_leaf();
+  for (const bool first_is_better : {true, false}) {
+    host(0).start(with_priority(first_is_better ? 5 : 1));
+    ASSERT_TRUE(settles()) << logs();
+    world_.run_for(30s);
+    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
+    host(2).start(with_priority(3));
+    ASSERT_TRUE(world_.run_until([&] { return host(2).reports() > 0; }, 50ms)) << logs();
+    ASSERT_EQ(masters(), 2U) << logs();
+    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_up(world_.now(), p));
+    EXPECT_TRUE(world_.run_until([&] { return masters() == 1; }, 2s)) << logs();
+    EXPECT_TRUE((first_is_better ? host(0) : host(2)).is_master()) << logs();
+    ASSERT_TRUE(settles()) << logs();
+    EXPECT_TRUE(all_active()) << logs();
+    host(0).kill();
+    host(2).kill();
+  }
+}
+
 /// Another one may have become master while its cable was out, and only what switches tell leads
 /// that one to what changed.
 TEST_F(Election, AMasterWhoseOwnCableWasOutClearsNothingBeforeItHasFoundTheOthers) {
