@@ -23,7 +23,7 @@ using ib::wire::PortState;
 using plan::PortWant;
 
 /// What the probed table should say was known; if it is another one now, or is not said, all is
-/// to be read.
+/// to be read, and what it refused may be taken now.
 void on_probe(Job& job, const Work& work, const ib::wire::Mad* answer) {
   job.probing[work.node] = false;
   const ib::Guid guid = job.guid(work.node);
@@ -31,8 +31,10 @@ void on_probe(Job& job, const Work& work, const ib::wire::Mad* answer) {
   if (answer != nullptr && held != nullptr &&
       device::block_of(*work.ask.kind, answer->data()) == *held)
     return;
-  job.known.inventory.forget(device::kSlToVl, guid);
-  job.known.inventory.forget(device::kVlArbitration, guid);
+  for (const device::TableKind* kind : {&device::kSlToVl, &device::kVlArbitration}) {
+    job.known.inventory.forget(*kind, guid);
+    job.known.refused.forget(*kind, guid);
+  }
 }
 
 void forget_block(Job& job, const Work& work) {

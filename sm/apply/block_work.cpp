@@ -152,6 +152,12 @@ void RefusedBlocks::forget(ib::Guid node) {
                 [&](const auto& entry) { return std::get<ib::Guid>(entry.first) == node; });
 }
 
+void RefusedBlocks::forget(const device::TableKind& kind, ib::Guid node) {
+  std::erase_if(blocks_, [&](const auto& entry) {
+    return std::get<ib::Guid>(entry.first) == node && entry.second.kind == &kind;
+  });
+}
+
 std::span<const WantedBlock> blocks_of(const plan::Desired& desired, ib::fabric::NodeIndex node) {
   const auto range = std::ranges::equal_range(desired.blocks, node, {}, &WantedBlock::node);
   return {range.begin(), range.end()};

@@ -63,6 +63,7 @@ class RefusedBlocks {
   /// Nodes that restarted, or are not there, may have changed their mind.
   void forget_restarted(const ib::discover::Observed& observed);
   void forget(ib::Guid node);
+  void forget(const device::TableKind& kind, ib::Guid node);
   void clear() { blocks_.clear(); }
 
  private:

@@ -116,6 +116,8 @@ void TableWork::prepare(Options options) {
     const bool doubtful = options.after_sweep && known_.doubtful.contains(guid);
     make_room(n, lost || doubtful || options.read_back);
     if (lost) known_.inventory.forget(guid);
+    // Of what is not known, what it refused before would be neither read nor written.
+    if (lost && options.after_sweep) known_.refused.forget(guid);
     states_[n].doubtful = doubtful && !cold;
     states_[n].above_top = may_hold_some;
     states_[n].was_warm = !cold;

@@ -381,6 +381,63 @@ TEST(Apply, BlocksThatADeviceDoesNotTakeAreNamedAsOneTableAndNotSentAgain) {
   EXPECT_THAT(refusals(), IsEmpty()) << "it was asked again, and took them";
 }
 
+/// A switch that does not take its SL2VL, and after whose first bring-up something happens.
+class RowsRefused : public testing::Test {
+ protected:
+  static plan::PlanOptions with_qos() {
+    plan::PlanOptions options;
+    options.qos = true;
+    return options;
+  }
+  void SetUp() override {
+    for (NodeIndex n = 0; n < scene.seen->nodes.size(); ++n)
+      for (unsigned p = 0; p <= scene.seen->fabric.node(n).num_ports; ++p)
+        change_port(*scene.seen, {n, static_cast<std::uint8_t>(p)}, [](PortInfo& info) {
+          info.capability_mask |= ib::wire::port_cap::kSlMapping;
+          info.vl_cap = 4;
+        });
+    scene.devices = Devices(*scene.seen);
+    scene.replan();
+    scene.run(on(0x10, attr::kSlToVl, Status{kBadValue}));
+    ASSERT_THAT(refusals(), ElementsAre(testing::Field(&Refusal::holds_it, false)));
+    scene.replan();
+    ASSERT_EQ(rows_asked(scene.run()), 0U) << "asked the same again it would answer the same again";
+  }
+  std::vector<Refusal> refusals() const {
+    return scene.known.refused.of(*scene.desired, *scene.seen, scene.known.inventory);
+  }
+  static std::size_t rows_asked(const std::vector<Asked>& asked) {
+    return static_cast<std::size_t>(std::ranges::count_if(asked, [](const Asked& a) {
+      return a.node == Guid{0x10} && a.attribute == attr::kSlToVl;
+    }));
+  }
+
+  Scene scene{with_qos()};
+};
+
+TEST_F(RowsRefused, AreAskedForAgainWhereAllLinksWaitAndTheLidIsThere) {
+  for (std::uint8_t port = 1; port <= 4; ++port)
+    change_port(*scene.seen, port_of(*scene.seen, 0x10, port),
+                [](PortInfo& info) { info.port_state = PortState::Initialize; });
+  scene.devices = Devices(*scene.seen);
+  scene.replan();
+  EXPECT_GT(rows_asked(scene.run()), 0U) << "nothing is known of what it holds";
+  EXPECT_THAT(refusals(), IsEmpty());
+}
+
+TEST_F(RowsRefused, AreAskedForAgainWhereAProbeFindsAnotherTable) {
+  scene.known.doubtful.insert(Guid{0x10});
+  scene.replan();
+  const auto asked = scene.run([](const Asked& a) {
+    const bool probes =
+        a.node == Guid{0x10} && a.method == Method::Get && a.attribute == attr::kVlArbitration;
+    return probes ? Fault(Says{[](Mad& answer) { answer.data()[1] = std::byte{99}; }})
+                  : std::nullopt;
+  });
+  EXPECT_GT(rows_asked(asked), 0U) << "nothing is known of what it holds";
+  EXPECT_THAT(refusals(), IsEmpty());
+}
+
 TEST(Apply, ASetWithoutAnAnswerLeavesTheTableUnknown) {
   Scene scene;
   scene.run(on(0x20, attr::kLinearForwarding, Silence{}));
