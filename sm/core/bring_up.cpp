@@ -460,6 +460,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return begin_apply();
   }
   const auto refusals = known.refused.of(*desired, *seen, known.inventory);
+  const bool was_due = refused_at != kNever;
   if (tell_refusals(now, refusals)) want_sweep(now, Reason::Unfinished);
   const bool links_have_fewer_vls = tell_fewer_vls();
   const bool put_back = desired->vl_tables != nullptr && !desired->vls_needed;
@@ -477,6 +478,9 @@ void SubnetManager::Impl::end_apply(Instant now) {
     else
       publish_device_state();
     if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
+    // What the last report misses was read meanwhile, and is as it is to be: nobody is asked again.
+    const bool holds_all = was_due && refused_at == kNever && !refusals.empty();
+    if (holds_all && snapshot && !snapshot->up) want_sweep(now, Reason::Unfinished);
     return;
   }
   decisions_again = 0;

@@ -247,6 +247,27 @@ TEST(RefusedTables, ASwitchThatTellsNoRowsIsNamedOnceAndNotUp) {
   EXPECT_EQ(lines_beside(run, "missing: ", "(SLtoVLMappingTable) to "), 1);
 }
 
+/// What it holds is as it is to be, as it tells when all is read for subnet administration.
+TEST(RefusedTables, ASwitchThatTellsItsRowsAfterTheReportIsSweptAgainWhenAGroupIsProgrammed) {
+  SmOnModel run(torus_of_25());
+  const auto& f = run.model().topology();
+  NodeIndex sw = 0;
+  while (f.node(sw).name() != "sw-1-1") ++sw;
+  const auto tells = [&](const char* unsupported) {
+    ASSERT_TRUE(run.model().set_trait(run.now(), sw, std::nullopt, "unsupported", unsupported));
+  };
+  tells("SLtoVLMappingTable");
+  run.boot_as(routed_by("updn"));
+  ASSERT_TRUE(run.run_until_reports(1));
+  ASSERT_FALSE(run.last().up());
+  tells("none");
+  run.run_for(20s);
+  EXPECT_FALSE(run.last().up()) << "it is asked again after a minute";
+  run.sm().set_groups(run.now(), {{ib::kLidMulticastMin, {f.port(run.at()).guid}, {}}});
+  run.run_for(5s);
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+}
+
 /// VLCap says 8; told to operate them the port operates 4.
 TEST(FewerVls, APortThatOperatesFewerThanItSaysIsNamedOnceAndItsLinkHasAsMany) {
   for (const bool qos : {false, true}) {
