@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "libdiag/fabric/labels.h"
 #include "sm/core/foreign_store.h"
 #include "sm/core/impl.h"
 #include "sm/device/tables/kinds.h"
@@ -160,9 +161,10 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
-  const bool is_of_another = doubt_told_by_others(*found);
+  const bool told_by_another = doubt_told_by_others(now, *found);
   const bool strayed = doubt_strays(*found);
-  if (sweeps_part && (strayed || was_cut_off(*found) || is_of_another)) {
+  if (told_by_another) (sweeps_part ? reads_back : operator_asked) = true;
+  if (sweeps_part && (strayed || told_by_another || was_cut_off(*found))) {
     go(Event::Inconsistent);
     found.reset();
     return want_sweep(now, Reason::Unfinished);
@@ -221,28 +223,43 @@ void SubnetManager::Impl::doubt_brought_up(const Observed& swept,
   known.on_asked(swept, asked_anew);
 }
 
-bool SubnetManager::Impl::doubt_told_by_others(const Observed& swept) {
+bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swept) {
   if (!desired) return false;
-  bool is_known_switch_told = false;
+  std::string by_another;
   for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
     const auto& node = swept.fabric.node(n);
     for (unsigned p = node.is_switch() ? 0 : 1; p <= (node.is_switch() ? 0U : node.num_ports);
          ++p) {
-      const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
+      const PortRef at{n, static_cast<std::uint8_t>(p)};
+      const auto* port = swept.known_port(at);
       if (port == nullptr) continue;
       const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
       if (!sm_lid.is_unicast() || sm_lid == desired->sm_lid) continue;
       // One that was not told ours yet has been doubted already, and what it was asked since
       // counts.
       const auto before = seen->fabric.find_node(node.guid);
-      const auto* was =
-          before ? seen->known_port({*before, static_cast<std::uint8_t>(p)}) : nullptr;
+      const auto* was = before ? seen->known_port({*before, at.port}) : nullptr;
       if (was != nullptr && was->get<&ib::wire::PortInfo::master_sm_lid>() == sm_lid) continue;
       known.doubt(node.guid);
-      is_known_switch_told = is_known_switch_told || (was != nullptr && node.is_switch());
+      if (by_another.empty() && was != nullptr &&
+          was->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid)
+        by_another = fmt::format("{} was told since that LID {} is its subnet manager's",
+                                 ib::fabric::port_label(swept.fabric, at), sm_lid.value);
     }
   }
-  return is_known_switch_told;
+  if (by_another.empty()) return false;
+  // Some host's Set may have done it.
+  if (now < read_back_from) {
+    read_back_at = read_back_from;
+    return false;
+  }
+  read_back_from = now + kStartsApart;
+  read_back_at = kNever;
+  log(LogLevel::Warning, "sweep",
+      fmt::format("{}: another subnet manager was master meanwhile, and what devices hold is read "
+                  "again",
+                  by_another));
+  return true;
 }
 
 void SubnetManager::Impl::follow_mastership(Instant now) {

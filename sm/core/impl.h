@@ -163,6 +163,8 @@ struct SubnetManager::Impl {
   std::map<ib::Guid, std::string> renamed;  // nodes, since the last publication
   Instant rename_at{kNever};                // when it is published
   Instant start_sweep_from{0};              // no whole sweep for another one that started before
+  Instant read_back_from{0};                // nor for a port that names another one
+  Instant read_back_at{kNever};             // for one that did before that
   Instant balance_at{kNever};               // routes, unless something changes before
   bool balancing{false};                    // they are being
   bool recall_wanted{true};                 // another one may have written what is stored
@@ -274,9 +276,9 @@ struct SubnetManager::Impl {
   /// sweep of a part asked.
   void doubt_brought_up(const Observed& swept, std::vector<ib::Guid> asked_anew);
   /// Nor of those that name another subnet manager than this one, which told them what to hold.
-  /// True: switches that were known are among them. It became master of their part of the fabric
-  /// while cables were out, and a sweep that does not read the port where it is does not find it.
-  bool doubt_told_by_others(const Observed& swept);
+  /// True: one of them had been told this one, so another one was master since, and may have told
+  /// others what to hold that do not tell: all is to be read back now.
+  bool doubt_told_by_others(Instant now, const Observed& swept);
 
   // ---- other subnet managers
 

@@ -39,8 +39,8 @@ Instant SubnetManager::Impl::next_deadline() const {
   const bool free = !busy() && !paused && mastership.sweeps();
   if (free) t = std::min({t, forget_groups_at, rename_at, tables.due()});
   if (free && sweeping)
-    t = std::min(
-        {t, sweep_at, whole_at, look_at, balance_at, refused_at, flapping.due(), kept.due()});
+    t = std::min({t, sweep_at, whole_at, read_back_at, look_at, balance_at, refused_at,
+                  flapping.due(), kept.due()});
   if (free && !trap_look.busy()) t = std::min(t, multicast_at);
   if (state == State::Looking && sweeping) t = std::min(t, sweep_at);
   if (may_be_cut_short()) t = std::min(t, cut_at);
@@ -102,6 +102,12 @@ void SubnetManager::Impl::begin_next(Instant now) {
   if (sweeping && kept.due() <= now)
     want_sweep_around(now, Reason::ChangeSeen, places_of(kept.nodes()));
   if (sweeping && whole_at <= now) want_sweep(now, Reason::Daily);
+  if (sweeping && read_back_at <= now) {
+    read_back_at = kNever;
+    read_back_from = now + kStartsApart;
+    reads_back = true;
+    want_sweep(now, Reason::ChangeSeen);
+  }
   if (sweeping && flapping.due() <= now) {
     std::vector<SweepScope::Place> ends;
     for (const ib::Guid guid : flapping.release(now)) ends.push_back({guid, true});

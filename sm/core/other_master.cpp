@@ -95,7 +95,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   scope.forget();
   renamed.clear();
   sweep_at = whole_at = look_at = rename_at = multicast_at = balance_at = refused_at =
-      forget_groups_at = cut_at = kNever;
+      forget_groups_at = cut_at = read_back_at = kNever;
   round = inconsistent_sweeps = unsaid_sweeps = 0;
   taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = is_stopgap = balancing =
       false;

@@ -41,6 +41,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   if (operator_asked) {
     known.doubt_ports();
     known.doubt_absent(*swept);
+    read_back_at = kNever;
   }
   tables.on_found(*swept, operator_asked);
   silent_switches.clear();  // those of this sweep are in its troubles

@@ -173,6 +173,53 @@ TEST_F(OtherMaster, WhatOneThatStartedHasToldSwitchesIsPutRight) {
   EXPECT_EQ(run_->model().port_info({n, 0}).master_sm_lid, run_->model().port_info(run_->at()).lid);
 }
 
+/// It was master of what it reached while a cable was out, and nobody hears of it any more but by
+/// what a host was told that had been told who this one is.
+TEST_F(OtherMaster, WhomAHostNamesThatWasToldOtherwiseMayHaveToldSwitchesOtherTables) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  const ib::fabric::PortRef told{stranger.at().node - 1, 1};
+  const ib::fabric::NodeIndex n = f.port(run_->at()).peer.node;
+  ASSERT_NE(f.port(told).peer.node, n);
+  const ib::Lid switch_lid = run_->model().port_info({n, 0}).lid;
+  const ib::Lid lid = run_->model().port_info(told).lid,
+                own = run_->model().port_info(run_->at()).lid;
+  const auto is_told = [&] {
+    auto info = run_->model().port_info(told);
+    info.master_sm_lid = stranger.lid();
+    info.port_state = ib::wire::PortState::NoChange;
+    info.port_physical_state = ib::wire::PhysState::NoChange;
+    stranger.set(lid, attr::kPortInfo, 0, info);
+    ib::wire::LinearForwardingTable table;
+    for (std::uint16_t i = 0; i < 64; ++i) table.port[i] = run_->model().lft(n, ib::Lid{i});
+    table.port[lid.value] = 255;
+    stranger.set(switch_lid, attr::kLinearForwarding, 0, table);
+    run_->run_for(100ms);
+    ASSERT_EQ(run_->model().lft(n, lid), 255) << "the Set took";
+    ASSERT_EQ(run_->model().port_info(told).master_sm_lid, stranger.lid()) << "the Set took";
+    ASSERT_TRUE(run_->model().link_down(run_->now(), told));
+    ASSERT_TRUE(run_->model().link_up(run_->now(), told));
+  };
+  const std::uint8_t port = run_->model().lft(n, lid);
+  const auto before = run_->sm().counters();
+  is_told();
+  run_->run_for(2s);
+  EXPECT_EQ(run_->model().lft(n, lid), port);
+  EXPECT_EQ(run_->model().port_info(told).master_sm_lid, own);
+  EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 1);
+  // Who can write that to a host does not have all of the fabric read as often as it likes.
+  is_told();
+  run_->run_for(2s);
+  EXPECT_EQ(run_->model().port_info(told).master_sm_lid, own);
+  EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 1);
+  run_->run_for(10s);
+  EXPECT_EQ(run_->model().lft(n, lid), port);
+  EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 2);
+}
+
 /// While a sweep that reads back is under way another one is heard, and it is swept once more.
 TEST_F(OtherMaster, ThatIsHeardDuringAnOperatorsSweepTakesNothingFromIt) {
   run_ = std::make_unique<SmOnModel>(small_tree());
