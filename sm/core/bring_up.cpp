@@ -400,7 +400,7 @@ void SubnetManager::Impl::begin_apply() {
     o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
   if (state == State::Applying) {
     scope.on_apply(*seen);
-    brought_up.on_apply(*seen);
+    brought_up.on_apply(*seen, desired->lids);
   }
   if (state != State::Programming) doubt_clients_of_others();
   published_before_active = state != State::Applying;

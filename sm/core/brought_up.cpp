@@ -11,7 +11,8 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using ib::wire::PortState;
 
-void BroughtUp::on_apply(const Observed& seen) {
+void BroughtUp::on_apply(const Observed& seen,
+                         const std::vector<ib::route::LidAssignment>& desired) {
   for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
     const auto& node = seen.fabric.node(n);
     if (node.is_switch()) continue;
@@ -25,6 +26,12 @@ void BroughtUp::on_apply(const Observed& seen) {
       if (is_to_rise(at) || is_to_rise(near))
         nodes_.emplace(seen.fabric.node(near.node).guid, node.guid);
     }
+  }
+  for (const ib::route::LidAssignment& a : desired) {
+    const auto& node = seen.fabric.node(a.port.node);
+    const auto* port = seen.known_port(a.port);
+    if (node.is_switch() && port != nullptr && port->get<&ib::wire::PortInfo::lid>() != a.lid)
+      nodes_.emplace(node.guid, node.guid);
   }
 }
 

@@ -364,6 +364,29 @@ TEST(Partitions, AHostThatIsRebootedWhileItIsBroughtUpHasItsKeysInTheEnd) {
   EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
 }
 
+/// Twice: the second time after it was told the keys of its ports, and before it is told its LID.
+TEST(Partitions, ASwitchThatIsRebootedWhileItIsBroughtUpLetsThroughWhatItIsTo) {
+  PartitionRun p(with_file(kAll + red(guid_of(1) + "=full")));
+  auto& model = p.run_.model();
+  const PortRef leaf = p.leaf_of(1);
+  ASSERT_THAT(p.keys_behind(1), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
+  unsigned reboots = 0;
+  p.run_.watch([&](const ib::mad::Packet& packet) {
+    if (packet.mad.method() != ib::wire::Method::Set ||
+        packet.mad.attribute_id() != attr::kPortInfo || reboots != 0 ||
+        model.port_info({leaf.node, 0}).lid.is_unicast() || p.keys_behind(1).size() != 2)
+      return true;
+    ++reboots;
+    EXPECT_TRUE(model.reboot(p.run_.now(), leaf.node));
+    return true;
+  });
+  ASSERT_TRUE(model.reboot(p.run_.now(), leaf.node));
+  p.run_.run_for(15s);
+  EXPECT_EQ(reboots, 1U);
+  EXPECT_TRUE(p.switch_port(1).partition_enforcement_inbound);
+  EXPECT_THAT(p.keys_behind(1), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
+}
+
 TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
   PartitionRun p(with_file(kAll + red(guid_of(1))));
   forge_keys_of_host_1(p);
