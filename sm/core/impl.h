@@ -380,6 +380,8 @@ struct SubnetManager::Impl {
   /// several share a master of these has written, too: there it is in doubt where the other one is
   /// none of them.
   void doubt_clients_of_others();
+  /// Of the term of another one: a port that rebooted since does not name it any more.
+  void doubt_who_names_nobody(const Observed& swept);
   /// Before they are asked, where what is stored is ours to write.
   void store_doubts();
   void note_who_repeats();

@@ -110,6 +110,17 @@ void SubnetManager::Impl::doubt_clients_of_others() {
   if (!tells_first) store_doubts();
 }
 
+void SubnetManager::Impl::doubt_who_names_nobody(const Observed& swept) {
+  if (options.shares_store || options.rehearse) return;
+  inputs.for_each_stored([&](ib::Guid guid) {
+    const auto at = swept.fabric.find_port_guid(guid);
+    if (!at || swept.fabric.node(at->node).is_switch()) return;
+    const auto* port = swept.known_port(*at);
+    if (port != nullptr && !port->get<&ib::wire::PortInfo::master_sm_lid>().is_unicast())
+      inputs.in_doubt.insert(guid);
+  });
+}
+
 void SubnetManager::Impl::store_doubts() {
   if (doubts_to_store.empty()) return;
   for (const ib::Guid guid : doubts_to_store)

@@ -47,6 +47,24 @@ class TakeOver : public Election {
     if (packet.mad.method() == Method::Set && packet.mad.attribute_id() == attr::kPortInfo)
       asked_again_ += ib::wire::body<PortInfo>(packet.mad).client_reregister;
   }
+  /// All but that of the standby, which has a store of the same contents. Their port GUIDs.
+  std::vector<ib::Guid> take_over_while_hosts_reboot(const core::Options& options) {
+    host(0).start(options);
+    EXPECT_TRUE(settles()) << logs();
+    host(2).kept() = host(0).kept();
+    host(2).start(options);
+    world_.run_for(5s);
+    host(0).kill();
+    std::vector<ib::Guid> rebooted;
+    for (const PortRef p : hosts_of(world_.model().topology())) {
+      if (p == host(2).at()) continue;
+      EXPECT_TRUE(world_.model().reboot(world_.now(), p.node));
+      rebooted.push_back(world_.model().topology().port(p).guid);
+    }
+    EXPECT_TRUE(settles()) << logs();
+    EXPECT_TRUE(host(2).is_master());
+    return rebooted;
+  }
   /// The master is killed when all is up, the standby has been there for a while.
   void take_over(const core::Options& options = sharing()) {
     host(0).start(options);
@@ -221,6 +239,18 @@ TEST_F(TakeOver, AnHeirThatDiesIsTakenOverFromAtOnce) {
   EXPECT_TRUE(host(0).is_master());
   EXPECT_FALSE(host(0).still_answers());
   EXPECT_EQ(lids(), before_);
+}
+
+/// They name no subnet manager any more, and what they took back at the one before is not known.
+TEST_F(TakeOver, WhatHostsHadRegisteredThatRebootedMeanwhileIsInDoubt) {
+  const auto rebooted = take_over_while_hosts_reboot({});
+  ASSERT_THAT(rebooted, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(host(2).kept().clients_in_doubt, testing::IsSupersetOf(rebooted));
+}
+
+TEST_F(TakeOver, WhereTheStoreIsSharedWhatTheyTookBackIsKnown) {
+  take_over_while_hosts_reboot(sharing());
+  EXPECT_THAT(host(2).kept().clients_in_doubt, testing::IsEmpty());
 }
 
 TEST_F(TakeOver, HostsAreAskedToRegisterAgainSinceTheirSubnetManagersLidIsAnother) {
