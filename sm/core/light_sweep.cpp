@@ -171,7 +171,8 @@ void LightSweep::on_switch(PortRef at, const ib::wire::Mad* answer) {
     notes_.push_back(fmt::format("switch {} answers again", name(at)));
   const auto info = ib::wire::body<ib::wire::SwitchInfo>(*answer);
   if (info.port_state_change) {
-    note_change({{node.info.node_guid, false}},
+    // Which another master may have cleared when the switch is asked again.
+    note_change({{node.info.node_guid, true}},
                 fmt::format("switch {}: a port changed its state", name(at)));
   } else if (node.switch_info && info.linear_fdb_top != node.switch_info->linear_fdb_top) {
     note_change({{node.info.node_guid, true}},

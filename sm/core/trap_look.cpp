@@ -192,7 +192,6 @@ void TrapLook::on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire
         look.changed = true;
       } else if (look.says_change) {
         // Written as 1 it clears (IBA 14.2.5.4).
-        look.cleared = true;
         ask(look, Ask::ClearChange, 0, seen, answer.data());
       } else if (look.read_ports) {
         read_ports(look, seen, flapping);
@@ -251,7 +250,8 @@ void TrapLook::end(Instant now, Looks::iterator it, const Observed& seen, Flappi
   if (changed) {
     const Instant at = look.since + (is_switch ? pause_ : kSeldom);
     sweep_wanted_ = std::min(sweep_wanted_.value_or(at), at);
-    places_.push_back({seen.fabric.node(look.at.node).guid, look.cleared || look.read_ports});
+    // Whatever it says by then: another master, or this look, may have cleared PortStateChange.
+    places_.push_back({seen.fabric.node(look.at.node).guid, true});
     if (look.failed)
       for (const auto& place : places_on_the_way(seen, look.at.node)) places_.push_back(place);
   }

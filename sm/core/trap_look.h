@@ -97,7 +97,6 @@ class TrapLook {
     bool changed{false};      // something that matters
     bool renamed{false};      // NodeDescription did, which calls for no sweep
     bool failed{false};       // it gave no answer, or a refusal
-    bool cleared{false};      // PortStateChange, or it may be
     std::map<ib::mad::Cookie, std::pair<Ask, std::uint8_t>> asked;  // with the port
   };
   using Looks = std::map<ib::Guid, Look>;

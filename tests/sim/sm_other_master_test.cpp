@@ -220,6 +220,43 @@ TEST_F(OtherMaster, WhomAHostNamesThatWasToldOtherwiseMayHaveToldSwitchesOtherTa
   EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 2);
 }
 
+/// It swept between the trap and the sweep that the trap called for: switches do not say any more
+/// that a link came back.
+TEST_F(OtherMaster, ThatClearsWhatSwitchesSayBeforeTheyAreSweptHidesNoLink) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  ib::fabric::PortRef link;
+  const ib::fabric::NodeIndex leaf = f.port(stranger.at()).peer.node;
+  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p)
+    if (const ib::fabric::PortRef at{leaf, static_cast<std::uint8_t>(p)};
+        f.port(at).peer && f.node(f.port(at).peer.node).is_switch())
+      link = at;
+  ASSERT_TRUE(link);
+  const ib::fabric::PortRef far = f.port(link).peer;
+  ASSERT_TRUE(run_->model().link_down(run_->now(), link));
+  run_->run_for(2s);
+  ASSERT_TRUE(run_->model().link_up(run_->now(), link));
+  const auto traps = run_->sm().counters().traps;
+  while (run_->sm().counters().traps < traps + 2) run_->run_for(1ms);
+  run_->run_for(10ms);  // the look that follows
+  const auto before = run_->reports();
+  for (const ib::fabric::NodeIndex n : {link.node, far.node}) {
+    ASSERT_TRUE(run_->model().switch_info(n).port_state_change);
+    stranger.set(run_->model().port_info({n, 0}).lid, attr::kSwitchInfo, 0,
+                 run_->model().switch_info(n));
+  }
+  run_->run_for(10ms);
+  for (const ib::fabric::NodeIndex n : {link.node, far.node})
+    ASSERT_FALSE(run_->model().switch_info(n).port_state_change) << "the Set took";
+  ASSERT_EQ(run_->reports(), before);
+  ASSERT_TRUE(run_->run_until_reports(before + 1));
+  EXPECT_TRUE(run_->last().up());
+  EXPECT_EQ(run_->not_active().size(), 0U);
+}
+
 /// While a sweep that reads back is under way another one is heard, and it is swept once more.
 TEST_F(OtherMaster, ThatIsHeardDuringAnOperatorsSweepTakesNothingFromIt) {
   run_ = std::make_unique<SmOnModel>(small_tree());

@@ -186,6 +186,26 @@ TEST_F(Looks, WhoDoesNotAnswerByTheKnownPathIsSweptFor) {
   EXPECT_TRUE(look_.take_sweep_wanted());
 }
 
+/// Another master may have cleared what the switch says by the time of the sweep.
+TEST_F(Looks, PortsOfASwitchThatChangedAreReadWhateverItSaysLater) {
+  for (const bool answers : {true, false}) {
+    now_ = now_ + 1s;
+    trap(128, Lid{1});
+    if (answers) {
+      ask(port_changed);
+    } else {
+      look_.on_time(now_, seen_, flapping_);
+      now_ = now_ + 100ms;
+      look_.on_time(now_, seen_, flapping_);
+    }
+    ASSERT_TRUE(look_.take_sweep_wanted());
+    const auto places = look_.take_places();
+    ASSERT_FALSE(places.empty());
+    EXPECT_EQ(places.front().node, seen_.nodes[0].info.node_guid);
+    EXPECT_TRUE(places.front().read_ports) << (answers ? "answered" : "silent");
+  }
+}
+
 TEST_F(Looks, AfterASweepThePortsAreReadSinceTheSweepMayHaveClearedTheBit) {
   sweeping_ = true;
   trap(128, Lid{1});

@@ -139,6 +139,24 @@ TEST(LightSweep, WhoRefusesStillAndIsAnotherNodeThanItSaidIsSweptFor) {
   }
 }
 
+/// Another master may have cleared it by the time of the sweep.
+TEST(LightSweep, PortsOfASwitchThatSaysAChangeAreReadWhateverItSaysLater) {
+  const Observed seen = observed(attr::kNodeInfo, 0);
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
+  for (const auto& request : sweep.take_requests()) {
+    if (request.mad.attribute_id() != attr::kSwitchInfo) continue;
+    ib::mad::Packet packet;
+    packet.mad = request.mad;
+    ib::wire::SwitchInfo info;
+    info.port_state_change = true;
+    ib::wire::set_body(packet.mad, info);
+    sweep.on_completion({}, {request.cookie, packet});
+  }
+  const auto places = sweep.places();
+  ASSERT_FALSE(places.empty());
+  for (const auto& place : places) EXPECT_TRUE(place.read_ports);
+}
+
 TEST(LightSweep, ACableBackToItsOwnPortStaysWhatItIs) {
   const Observed seen = observed(attr::kNodeInfo, 0);
   auto own = node_info();
