@@ -70,6 +70,7 @@ void Rerouter::State::begin_step() {
   step_ = {};
   if (!has_moved()) return;
   step_.dead = dead_;
+  loaded_ = load_;
   for (std::size_t batch = 0; batch < detours_.size(); ++batch)
     for (const std::uint32_t a : detours_[batch].arcs)
       step_.detours.push_back({batch, a, detours_[batch].words[a]});
@@ -79,7 +80,7 @@ void Rerouter::State::end_step(const std::vector<Difference::Entry>& entries) {
   if (!has_moved() || returned_ || !follows()) return;
   step_.entries = entries;
   for (std::uint32_t a = 0; a < load_.size(); ++a)
-    if (load_[a] != loaded_[a]) step_.load.emplace_back(a, std::exchange(loaded_[a], load_[a]));
+    if (load_[a] != loaded_[a]) step_.load.emplace_back(a, loaded_[a]);
   steps_.push_back(std::move(step_));
   if (steps_.size() > kStepsMost) forget_a_step();
 }
@@ -111,7 +112,7 @@ bool Rerouter::State::go_back() {
   --kept;
   for (std::size_t i = steps_.size(); i-- > kept;) {
     for (const auto& entry : steps_[i].entries) set(entry.at, entry.lid, entry.before);
-    for (const auto& [a, load] : steps_[i].load) loaded_[a] = load_[a] = load;
+    for (const auto& [a, load] : steps_[i].load) load_[a] = load;
   }
   for (auto& those : detours_) {
     for (const std::uint32_t a : those.arcs) those.words[a] = 0;

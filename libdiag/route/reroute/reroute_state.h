@@ -296,7 +296,7 @@ class Rerouter::State {
   std::vector<std::pair<Lid, fabric::SwitchIndex>> mended_;  // ascending; where moving_ says so
   std::vector<Step> steps_;            // since it began; all of them undone, all links are alive
   Step step_;                          // under way
-  std::vector<std::uint64_t> loaded_;  // load_ as the last one left it
+  std::vector<std::uint64_t> loaded_;  // load_ before the step at hand
   std::vector<std::uint32_t> dead_;    // ascending
   bool returned_{false};
   std::vector<fabric::SwitchIndex> place_;        // in here(); kNoSwitch: it is gone

@@ -60,7 +60,6 @@ bool Rerouter::State::take_stock(CandidateRule of) {
   });
   if (!fits) ways_ = nullptr;
   if (fits) clear(all.left_out);
-  loaded_ = load_;
   return fits;
 }
 
@@ -87,7 +86,6 @@ std::optional<std::size_t> Rerouter::State::keep_candidates(CandidateRule of) {
 std::optional<std::size_t> Rerouter::State::take_up(CandidateRule of) {
   const auto apart = keep_candidates(std::move(of));
   changed_.clear();
-  loaded_ = load_;
   return apart;
 }
 
@@ -115,7 +113,6 @@ std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const Li
     if (!was_there(a)) use(a);
   level_out(Moving::All);
   changed_.clear();
-  loaded_ = load_;
   return apart;
 }
 

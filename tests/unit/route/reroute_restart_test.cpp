@@ -121,6 +121,50 @@ TEST(Reroute, ATreeOfLinksThatAreGoneIsNotTakenUp) {
         << s;
 }
 
+/// What was taken up was relieved before it counts: what links carry then is what they carry again
+/// when cables that fail are back.
+TEST(Reroute, LoadsOfWhatWasTakenUpAreThoseOfItsTablesWhenCablesAreBack) {
+  unsigned taken_up = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    fabric::GenerateCommon common;
+    common.missing_hosts_percent = 30;
+    common.seed = seed;
+    fabric::FatTree kind;
+    kind.radix = 8;
+    fabric::Fabric fabric = fabric::generate(kind, common).value();
+    const fabric::CompactGraph graph(fabric);
+    const EngineEntry& entry = *find_engine("updn");
+    const Routes made = entry.compute({&fabric, &graph, {}, nullptr}).value();
+    Rerouter restarted(entry, {});
+    restarted.adopt(fabric, graph, made);
+    // Too much goes up by one spine.
+    FoundRoutes found{made.lfts, std::nullopt, nullptr};
+    for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (const auto& to : graph.destinations())
+        if (random() % 2 == 0 && graph.end_ports()[s] != 0 && to.leaf != s &&
+            graph.end_ports()[to.leaf] != 0)
+          found.lfts.set(s, to.lid, graph.arcs(s).front().out_port);
+    taken_up += restarted.take_up(fabric, found).has_value();
+    Cables cables(fabric);
+    const auto expect_loads = [&] {
+      ASSERT_TRUE(restarted.update(fabric, fabric::CompactGraph(fabric)));
+      EXPECT_EQ(
+          restarted.load_max(),
+          tables::verify(fabric, fabric::CompactGraph(fabric), restarted.routes().lfts).load_max);
+    };
+    for (unsigned round = 0; round < 3; ++round) {
+      cables.fail_one(random);
+      expect_loads();
+      cables.repair_one(random);
+      expect_loads();
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(taken_up, 0U);
+}
+
 TEST(Reroute, WhatAnotherEngineLeftIsTakenUpAsFarAsItFits) {
   const fabric::Fabric fabric = generated_tree(8, 3);
   const fabric::CompactGraph graph(fabric);
