@@ -157,7 +157,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     if (swept_cut_off) doubt_tables(*found);
     scope.on_whole_swept(*found, desired != nullptr && !swept_cut_off);
     swept_first = desired == nullptr;
-    first_took_long = swept_first && now - began >= kFirstLong && says_change(*found);
+    first_says_change = swept_first && says_change(*found);
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
@@ -556,8 +556,10 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   }
   effects.reports.push_back(std::move(report));
   rest(now);
-  // No switch was told to forget what it said before it was read, so it cannot say what is newer.
-  if (std::exchange(first_took_long, false) && options.sweep_interval > Duration{0})
+  // No switch was told to forget what it said before it was read, so it cannot say what is newer,
+  // and where it was told late that is forgotten, too.
+  if (std::exchange(first_says_change, false) && now - began >= kFirstLong &&
+      options.sweep_interval > Duration{0})
     want_sweep(now + options.sweep_interval, Reason::ChangeSeen);
 }
 

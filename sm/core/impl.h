@@ -151,8 +151,8 @@ struct SubnetManager::Impl {
   bool swept_anew{false};     // the first sweep was too old to plan by
   bool swept_cut_off{false};  // switches told it nothing of cables that were moved meanwhile
   bool cut_off_once{false};   // since the start: another one may have managed the rest meanwhile
-  bool first_took_long{false};  // in it switches told of changes, which may be old
-  bool swept_first{false};      // by the last sweep: no switch had been told to forget what it said
+  bool first_says_change{false};  // in it switches told of changes, which may be old
+  bool swept_first{false};  // by the last sweep: no switch had been told to forget what it said
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back

@@ -103,7 +103,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   told_first.reset();
   effects.recall.reset();
   recall_wanted = true;
-  watching = swept_anew = swept_cut_off = reads_back = first_took_long = false;
+  watching = swept_anew = swept_cut_off = reads_back = first_says_change = false;
   watch_at = now;
 }
 

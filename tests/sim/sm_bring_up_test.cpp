@@ -118,6 +118,48 @@ TEST(BringUp, ASetThatFailsIsSentAgainByALaterSweepAndNotBefore) {
   EXPECT_THAT(run.not_active(), IsEmpty());
 }
 
+/// What the switches say of them is cleared with what they said before the first sweep.
+TEST(BringUp, CablesSwappedBeforeSwitchesAreToldToForgetAreFound) {
+  ib::fabric::FatTree tree;
+  tree.radix = 8;
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  common.missing_hosts_percent = 20;
+  SmOnModel run(ib::fabric::generate(tree, common).value());
+  auto& model = run.model();
+  const Fabric& f = model.topology();
+  PortRef spare{};
+  std::vector<PortRef> leaves;  // where hosts hang
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
+      const PortRef at{n, static_cast<std::uint8_t>(p)};
+      if (f.node(n).is_switch() && !f.port(at).peer) spare = at;
+      if (!f.node(n).is_switch() && f.port(at).peer && n != run.at().node)
+        leaves.push_back(f.port(at).peer);
+    }
+  ASSERT_TRUE(spare);
+  const PortRef one = leaves.front(), other = leaves.back();
+  ASSERT_NE(one.node, other.node);
+  const ib::Instant start = run.now();
+  bool are_swapped = false;
+  run.watch([&](const ib::mad::Packet& packet) {
+    if (packet.mad.method() != ib::wire::Method::Set ||
+        packet.mad.attribute_id() != ib::wire::attr::kSwitchInfo)
+      return true;
+    if (run.now() >= start + 150ms && !std::exchange(are_swapped, true)) {
+      EXPECT_TRUE(model.move_cable(run.now(), one, spare));
+      EXPECT_TRUE(model.move_cable(run.now(), other, one));
+      EXPECT_TRUE(model.move_cable(run.now(), spare, other));
+    }
+    return run.now() >= start + 250ms;
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  ASSERT_TRUE(are_swapped);
+  run.run_for(30s);
+  expect_up(run);
+  expect_every_lid_reached(run);
+}
+
 TEST(BringUp, ALocalPortThatIsDownIsSaid) {
   SmOnModel run(tree_of_radix_8());
   ASSERT_TRUE(run.model().link_down(run.now(), run.at()));
