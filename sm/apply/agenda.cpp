@@ -43,6 +43,9 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
     return work;
   }
   switch (job_.phase) {
+    case Phase::Compare:
+    case Phase::Check:
+      return next_check(n);
     case Phase::Switches:
       return next_switch(n);
     case Phase::Read:
@@ -52,8 +55,6 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
     case Phase::AdaptiveOff:
     case Phase::AdaptiveOn:
       return job_.adaptive.next(n, job_.in_flight[n], wait);
-    case Phase::Check:
-      return next_check(n);
     case Phase::SettleNew:
       return next_settle_new(n, wait);
     case Phase::Settle:

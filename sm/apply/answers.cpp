@@ -100,14 +100,17 @@ void on_block(Job& job, const Work& work, const ib::wire::Mad& mad) {
     on_block_refused(job, work, 0);
 }
 
-void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& info) {
+void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& said) {
   auto& held = *job.seen.nodes[work.node].switch_info;
+  const auto info = ib::discover::corrected(said, job.seen.nodes[work.node].info.vendor_id);
   // One that does not clear it when it is told to says nothing by it.
   if (job.options.after_sweep && info.port_state_change && !held.port_state_change) {
     job.note(work, false, "a port changed its state meanwhile");
     job.outdated = job.outdated || job.phase == Phase::Check;
   }
-  held = ib::discover::corrected(info, job.seen.nodes[work.node].info.vendor_id);
+  // Nothing was set since it was swept, or somebody else has done that.
+  job.outdated = job.outdated || (job.phase == Phase::Compare && info != held);
+  held = info;
   if (work.kind != Kind::SetSwitch || work.arg == 0 || !job.desired->program_lfts) return;
   // It forwards nothing to LIDs above; more than was asked for does no harm.
   const auto top = job.desired->switches[job.tables.switch_of(work.node)].linear_fdb_top;

@@ -42,13 +42,15 @@ struct Apply::Impl {
       : job(std::move(desired), seen, known, std::move(options)) {
     queued.resize(seen.nodes.size(), false);
     known.refused.forget_restarted(seen);
-    begin(job.options.only_read ? Phase::Read : Phase::Switches);
+    begin(job.options.only_read ? Phase::Read : Phase::Compare);
   }
 
   // ---- phases
 
   void begin(Phase next) {
     job.phase = job.options.only_read && next > Phase::Read ? Phase::Done : next;
+    if (job.phase == Phase::Compare && !is_to_be_compared()) job.phase = Phase::Switches;
+    if (job.phase == Phase::Switches && job.outdated) job.phase = Phase::Done;
     if (job.phase == Phase::AdaptiveOff && !adaptive_is_ours()) job.phase = Phase::Vls;
     if (job.phase == Phase::AdaptiveOff) job.adaptive.begin(true);
     if (job.phase == Phase::Vls) believe_tables();
@@ -77,9 +79,12 @@ struct Apply::Impl {
       if (job.desired->node_managed[n] && !job.failed[n]) enqueue(n);
     }
   }
+  bool changes_count() const {
+    return job.options.checks_changes && job.options.after_sweep && job.desired->program_lfts;
+  }
+  bool is_to_be_compared() const { return changes_count() && job.options.compares; }
   bool is_to_be_checked() const {
-    return job.options.checks_changes && job.options.after_sweep && job.desired->program_lfts &&
-           (job.options.checks_at_once || (began != ib::kNever && now - began >= kHeldUp));
+    return changes_count() && began != ib::kNever && now - began >= kHeldUp;
   }
   /// By a switch of which the plan does not know that it does so.
   bool rows_were_refused() const {

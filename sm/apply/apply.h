@@ -3,6 +3,9 @@
 // A machine. What a device answers goes into Observed at once, so a Set that failed simply leaves
 // its difference for the next time; there is no other retry logic.
 //
+//   Compare   after a first sweep, which told no switch to forget what it had said, SwitchInfo is
+//             read again. Where it is another one by now all ends here, and another sweep is
+//             needed, as with Check
 //   Switches  SwitchInfo: what changed is cleared where the sweep did not do so, so that whatever
 //             changes from now on says so again; LinearFDBTop of switches without tables
 //   Read      tables of nodes that may hold good ones already (their content is not known yet), and
@@ -57,7 +60,7 @@ class Apply : public ib::mad::Exchange {
 
   Phase phase() const;
   bool is_broken_off() const;
-  bool is_outdated() const;                        // a port changed before the tables were written
+  bool is_outdated() const;                        // by Compare or Check
   bool rewrites() const;                           // as the options say
   std::uint64_t sets() const;                      // SubnSets sent so far
   bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields

@@ -41,7 +41,7 @@ struct Job {
   std::set<ib::fabric::NodeIndex> vls_again;  // whose SL2VL is asked for row by row, once read
   std::set<ib::fabric::NodeIndex> fell_back;  // switches that may have been rebooted meanwhile
   bool restarted{false};                      // links were taken down
-  bool outdated{false};                       // a port changed: Phase::Check
+  bool outdated{false};                       // Phase::Compare, Phase::Check
   std::vector<Failure> failures;
 
   ib::Guid guid(ib::fabric::NodeIndex n) const { return seen.nodes[n].info.node_guid; }

@@ -60,6 +60,7 @@ struct Known {
 bool lost_its_tables(const ib::discover::Observed& seen, ib::fabric::NodeIndex n);
 
 enum class Phase {
+  Compare,
   Switches,
   Read,
   AdaptiveOff,
@@ -109,7 +110,9 @@ struct ApplyOptions {
   /// Where all this was held up before tables are written, switches are asked whether a port
   /// changed meanwhile.
   bool checks_changes{true};
-  bool checks_at_once{false};  // or where it was not: who was swept had not been told to forget
+  /// They are also asked before anything is set, and are to be as they were swept: it was the first
+  /// sweep, which told none to forget what it had said.
+  bool compares{false};
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };

@@ -391,7 +391,7 @@ void SubnetManager::Impl::begin_apply() {
   o.only_read = state == State::Reading;
   o.rehearse = options.rehearse;
   o.checks_changes = decisions_again < kInconsistentSweepsMax;
-  o.checks_at_once = swept_first;
+  o.compares = swept_first;
   o.read_lfts = looks_for_routes && !tells_first;
   o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
   o.rewrite = state == State::Applying && std::exchange(rewriting, false);

@@ -135,11 +135,17 @@ void SubnetManager::Impl::end_half_way(Instant now, bool another_was_heard) {
       another_was_heard
           ? "what is being programmed is broken off: another subnet manager was heard, and may be "
             "master"
-          : "the fabric changed while devices kept this waiting: it is swept again before any "
-            "table is written");
+          : "the fabric changed since it was swept: it is swept again before any table is written");
   if (!another_was_heard) {
     ++decisions_again;
     want_sweep(now, Reason::Unfinished);
+  }
+  // Nothing was programmed by a first plan, and the next sweep is a first one again, which tells no
+  // switch of another master to forget what it has said.
+  if (!another_was_heard && swept_first && !snapshot && sets_this_time == 0) {
+    desired.reset();
+    inputs.forget_routes();
+    reads_back = true;
   }
   // What was not read again yet is not known.
   if (operator_asked || balancing) want_sweep(now, Reason::Operator);

@@ -14,6 +14,7 @@ namespace sm::core {
 
 void SubnetManager::Impl::before_activation(Instant) {
   if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
+  if (applying->is_outdated()) return;  // it ended before anything was programmed
   published_before_active = true;
   publish(false);
 }

@@ -220,6 +220,31 @@ TEST_F(OtherMaster, WhomAHostNamesThatWasToldOtherwiseMayHaveToldSwitchesOtherTa
   EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 2);
 }
 
+/// It started while the way there was out, and was master after its switch had been read.
+TEST_F(OtherMaster, ThatProgrammedASwitchDuringTheFirstSweepIsLookedForBeforeAnythingIsSet) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  run_->hold_plans();
+  run_->run_for(100ms);
+  ASSERT_TRUE(run_->is_planning());
+  Stranger stranger(*run_, Stranger::last_host(run_->model().topology()));
+  const auto at = run_->model().topology().port(stranger.at()).peer.node;
+  auto info = run_->model().switch_info(at);
+  ASSERT_TRUE(info.port_state_change);
+  info.linear_fdb_top = 63;
+  stranger.set(ib::mad::DirectedRoute{{stranger.at().port}}, attr::kSwitchInfo, 0, info);
+  run_->run_for(10ms);
+  ASSERT_EQ(run_->model().switch_info(at).linear_fdb_top, 63) << "the Set took";
+  run_->watch([&](const ib::mad::Packet& p) {
+    if (p.mad.method() == Method::Set && run_->sm().counters().full_sweeps == 1) ++sets_;
+    return true;
+  });
+  run_->make_held_plan();
+  ASSERT_TRUE(run_->run_until_reports(1));
+  EXPECT_EQ(sets_, 0U);
+  EXPECT_EQ(run_->sm().counters().full_sweeps, 2U);
+  EXPECT_TRUE(run_->last().up());
+}
+
 /// It swept between the trap and the sweep that the trap called for: switches do not say any more
 /// that a link came back.
 TEST_F(OtherMaster, ThatClearsWhatSwitchesSayBeforeTheyAreSweptHidesNoLink) {

@@ -22,8 +22,9 @@ class Stranger {
   ib::fabric::PortRef at() const { return at_; }
   ib::Lid lid() const { return run_.model().port_info(at_).lid; }
 
-  template <class Body>
-  void set(ib::Lid to, std::uint16_t attribute, std::uint32_t modifier, const Body& body) {
+  /// `to`: a LID, or a directed route.
+  template <class To, class Body>
+  void set(const To& to, std::uint16_t attribute, std::uint32_t modifier, const Body& body) {
     auto request = ib::mad::smp_request(0, 0, to, ib::wire::Method::Set, attribute, modifier);
     ib::wire::set_body(request.mad, body);
     send(request.address, request.mad);

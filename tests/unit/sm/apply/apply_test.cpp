@@ -305,7 +305,7 @@ TEST(Apply, NoTableIsWrittenWhereAPortChangedSinceTheSweep) {
       const bool is_checked = *checked != 0;
       Scene scene;
       ApplyOptions with;
-      with.checks_at_once = is_checked && !is_late;
+      with.compares = is_checked && !is_late;
       Apply apply(scene.desired, *scene.seen, scene.known, std::move(with));
       const auto all = scene.devices.run(apply, [&](const Asked& asked) -> Fault {
         if (asked.attribute != attr::kSwitchInfo || asked.node != Guid{0x20}) return std::nullopt;
@@ -318,6 +318,47 @@ TEST(Apply, NoTableIsWrittenWhereAPortChangedSinceTheSweep) {
       });
       EXPECT_EQ(apply.is_outdated(), is_checked && changes);
       EXPECT_EQ(count(all, attr::kLinearForwarding), is_checked && changes ? 0U : 2U);
+    }
+  }
+}
+
+/// Somebody else programmed it, or cleared what it said, and the first sweep tells nothing of that.
+TEST(Apply, NothingIsSetWhereASwitchIsNotAsTheFirstSweepFoundIt) {
+  using ib::wire::SwitchInfo;
+  struct Change {
+    const char* what;
+    std::function<void(SwitchInfo&)> make;
+    bool counts;
+  };
+  const Change changes[] = {
+      {"another LinearFDBTop", [](SwitchInfo& info) { info.linear_fdb_top = 63; }, true},
+      {"what it said was cleared", [](SwitchInfo& info) { info.port_state_change = false; }, true},
+      {"nothing", [](SwitchInfo&) {}, false},
+  };
+  for (const bool is_first : {true, false}) {
+    for (const Change& change : changes) {
+      SCOPED_TRACE(change.what);
+      Scene scene;
+      for (auto& node : scene.seen->nodes)
+        if (node.switch_info) node.switch_info->port_state_change = true;
+      scene.devices = Devices{*scene.seen};
+      ApplyOptions with;
+      with.compares = is_first;
+      Apply apply(scene.desired, *scene.seen, scene.known, std::move(with));
+      bool is_set = false;
+      const auto all = scene.devices.run(apply, [&](const Asked& asked) -> Fault {
+        if (asked.attribute != attr::kSwitchInfo || asked.node != Guid{0x20}) return std::nullopt;
+        is_set = is_set || asked.method == Method::Set;
+        if (is_set) return std::nullopt;
+        return Says{[&](Mad& answer) {
+          auto info = ib::wire::body<SwitchInfo>(answer);
+          change.make(info);
+          ib::wire::set_body(answer, info);
+        }};
+      });
+      EXPECT_EQ(apply.is_outdated(), is_first && change.counts);
+      EXPECT_EQ(std::ranges::any_of(all, [](const Asked& a) { return a.method == Method::Set; }),
+                !(is_first && change.counts));
     }
   }
 }
