@@ -371,13 +371,21 @@ void Sweep::Impl::carry_troubles_over() {
     t.route = is_through_port(t) ? route.extended(t.behind.port) : route;
     if (!is_through_port(t)) t.behind = part->via[n];
   };
+  const auto is_over = [&](const Trouble& t, NodeIndex n) {
+    if (is_through_port(t)) return static_cast<bool>(claim[seen.port_index(t.behind)]);
+    if (t.attribute != wire::attr::kPortInfo || !seen.nodes[n].usable) return false;
+    // Of a CA or router a port is known by who leads to it, and nobody does any more.
+    const PortRef at{n, t.port};
+    return seen.nodes[n].info.node_type != wire::NodeType::Switch && at != seen.local_port &&
+           !claim[seen.port_index(at)];
+  };
   for (const Trouble& t : options.partial->troubles) {
     const auto n =
         is_through_port(t) ? std::optional(t.behind.node) : seen.fabric.find_node(t.node_guid);
     if (!n || !is_reached(*n)) continue;
     const Look look = part->look[*n];
     if (look == Look::Read || look == Look::New) continue;
-    if (is_through_port(t) && claim[seen.port_index(t.behind)]) continue;
+    if (is_over(t, *n)) continue;
     place(seen.troubles.emplace_back(t), *n);
   }
   for (Trouble& t : found) {

@@ -19,7 +19,9 @@ bool concerns_managed(const plan::Desired& desired, const ib::discover::Observed
                       const Trouble& t) {
   if (t.node_guid.value == 0 || t.kind == Trouble::Kind::DuplicateGuid) return false;
   const auto node = observed.fabric.find_node(t.node_guid);
-  return node && desired.node_managed[*node];
+  if (!node || !desired.node_managed[*node]) return false;
+  // A port of which nothing is known is in nobody's plan, and neither is the link there.
+  return t.attribute != ib::wire::attr::kPortInfo || observed.port({*node, t.port}).known;
 }
 
 std::string Report::headline() const {
@@ -89,12 +91,16 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
   r.missing += r.lasting;
 
   // What discovery complained of says more than that a node is not managed. Of a node that was
-  // never heard nothing tells which cables end at it: each of them has a line.
+  // never heard nothing tells which cables end at it: each of them has a line. So has each port of
+  // a node that is managed without it.
   std::set<ib::Guid> named;
   for (const Trouble& t : observed.troubles) {
     if (concerns_managed(desired, observed, t)) continue;
     const bool duplicate = t.kind == Trouble::Kind::DuplicateGuid;
-    if (t.node_guid.value != 0 && !duplicate && !named.insert(t.node_guid).second) continue;
+    const auto node = fabric.find_node(t.node_guid);
+    const bool is_port = node && desired.node_managed[*node];
+    if (t.node_guid.value != 0 && !duplicate && !is_port && !named.insert(t.node_guid).second)
+      continue;
     ++r.unmanaged;
     r.duplicate_guids += duplicate ? 1 : 0;
     r.lines.push_back(fmt::format("unmanaged: {}: {}", trouble_name(t.kind), t.message));

@@ -19,7 +19,8 @@ struct Report {
   std::uint64_t mads{};
   std::uint64_t sets{};  // SubnSets this time
   ib::Duration took{};
-  /// Nodes that are not managed. A node that was never heard counts once for each cable to it.
+  /// Nodes that are not managed, and ports that are left alone of those that are. A node that was
+  /// never heard counts once for each cable to it.
   std::size_t unmanaged{};
   std::size_t duplicate_guids{};  // nodes with the GUID of another one
   std::size_t missing{};
@@ -41,7 +42,7 @@ struct Report {
   std::vector<plan::LeftOutKeys> left_out_keys;
 
   bool up() const { return missing == 0; }
-  /// Exit status of `ibsm -o`: 0 up, 1 incomplete, 3 up with nodes that are not managed.
+  /// Exit status of `ibsm -o`: 0 up, 1 incomplete, 3 up with nodes or ports that are not managed.
   int exit_status() const { return missing > 0 ? 1 : unmanaged > 0 ? 3 : 0; }
   /// "SUBNET UP switches=..." or "SUBNET INCOMPLETE missing=..."
   std::string headline() const;
@@ -52,8 +53,8 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
                    const std::vector<apply::Failure>& failures,
                    const std::vector<apply::Refusal>& refusals = {});
 
-/// The trouble is of a node that is managed all the same: it lost no more than an attribute, and
-/// make_report() has no line for it.
+/// The trouble is of a node that is managed all the same: it lost no more than an attribute, no
+/// port, and make_report() has no line for it.
 bool concerns_managed(const plan::Desired& desired, const ib::discover::Observed& observed,
                       const ib::discover::Trouble& trouble);
 

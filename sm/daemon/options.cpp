@@ -32,11 +32,11 @@ constexpr const char* kProgram = "ibsm";
 constexpr std::size_t kOptionsBytesMax = std::size_t{1} << 20;
 
 constexpr const char* kFooter =
-    "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed, 5\n"
-    "another subnet manager is master; of every form: 2 usage, 4 cannot run. With --daemon the\n"
-    "parent returns after the first result with the same status, but for 5, which is 0. Of\n"
-    "--dry-run: 0 devices hold what is planned, 1 some do not, 3 some nodes were not compared. Of\n"
-    "--check-config: 0 in order, 1 warnings, 2 errors.";
+    "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes or ports that are not\n"
+    "managed, 5 another subnet manager is master; of every form: 2 usage, 4 cannot run. With\n"
+    "--daemon the parent returns after the first result with the same status, but for 5, which\n"
+    "is 0. Of --dry-run: 0 devices hold what is planned, 1 some do not, 3 some nodes were not\n"
+    "compared. Of --check-config: 0 in order, 1 warnings, 2 errors.";
 
 constexpr const char* kPlanFooter =
     "Exit status: 0 the routes are verified, 1 those of no engine are, or a name of --without\n"

@@ -275,6 +275,34 @@ TEST_F(Planes, PortsWithGuidsOfTheirOwnAreEndPortsAsEver) {
   EXPECT_EQ(run.last().lids, 6U);
 }
 
+// ---- a port that shows what cannot be
+
+TEST_F(Devices, AStrangePortOfASwitchIsNamedInTheReport) {
+  const PortRef at = run.model().topology().port(host(), 1).peer;
+  is(at.node, "shows_state", "5", at.port);
+  bring_up();
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.not_active().size(), 2U);
+  EXPECT_EQ(run.last().unmanaged, 1U);
+  EXPECT_THAT(run.last().lines,
+              testing::ElementsAre(HasSubstr("PortState is 5; the port is left alone")));
+}
+
+TEST_F(Planes, AStrangePortOfAHostIsNamedInTheReport) {
+  const NodeIndex other = node(run.at().node == node("host1") ? "host2" : "host1");
+  for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}})
+    is(other, "shows_state", "5", port);
+  bring_up();
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.not_active().size(), 4U);
+  EXPECT_EQ(run.last().unmanaged, 2U);
+  EXPECT_THAT(run.last().lines, testing::ElementsAre(HasSubstr("port 1: PortState is 5"),
+                                                     HasSubstr("port 2: PortState is 5")));
+  ASSERT_TRUE(run.model().link_down(run.now(), {other, 2}));
+  run.run_for(seconds(30));
+  EXPECT_THAT(run.last().lines, testing::ElementsAre(HasSubstr("port 1: PortState is 5")));
+}
+
 // ---- traps about multicast packets
 
 TEST_F(Devices, TrapsAboutPKeysOfMulticastPacketsAreSuppressedWherePortsCan) {

@@ -40,10 +40,10 @@ class Devices(unittest.TestCase):
             text.write_text(pathlib.Path(plain.topology).read_text() + LINES)
             conf.write_text(QOS)
             with Sm(topology=str(text)) as f:
-                f.daemon("-F", conf)
+                f.daemon("-F", conf, status=3)
                 log = (f.directory / "log").read_text()
                 # One host is behind the strange port of leaf-004, and no other is lost.
-                self.assertIn('PortState is 5; the port is left alone', log)
+                self.assertRegex(log, r'unmanaged: .*"leaf-004" .*: port 4: PortState is 5; the port is left alone')
                 states = f.states()
                 self.assertLessEqual(states, {"Active", "Initialize"})
                 # SL2VL of a switch that takes one row at a time is what it is to be.

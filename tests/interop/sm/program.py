@@ -26,11 +26,11 @@ class Sm(Fabric):
         return subprocess.run([IBSM, "ctl", *words, "--state-dir", self.directory / "state"],
                               capture_output=True, text=True, timeout=60)
 
-    def daemon(self, *words):
+    def daemon(self, *words, status=0):
         """In the background, until SUBNET UP; gives the process id."""
         self.pid_file = self.directory / "pid"
         started = self.ibsm("-B", "--pidfile", self.pid_file, *words)
-        assert started.returncode == 0, started.stdout + started.stderr
+        assert started.returncode == status, started.stdout + started.stderr
         assert started.stdout.startswith("SUBNET UP "), started.stdout
         return int(self.pid_file.read_text())
 
