@@ -159,6 +159,7 @@ void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
                      to_string(guid), ib::printable(node.name()), promise(silent_node))});
   }
   since_ = std::move(since);
+  not_before_ = {};
 }
 
 std::string KeptNodes::promise(const SilentNode& silent_node) const {
@@ -187,7 +188,7 @@ bool KeptNodes::are_hosts() const {
 Instant KeptNodes::due() const {
   Instant due = ib::kNever;
   for (const auto& [guid, silent_node] : since_) due = std::min(due, until(silent_node));
-  return due;
+  return std::max(due, not_before_);
 }
 
 std::optional<ib::LogEvent> KeptNodes::next_log() {

@@ -33,7 +33,13 @@ class KeptNodes {
   /// they are. `waited`: the sweep waited for everybody.
   void keep(ib::Instant now, ib::discover::Observed& found, const ib::discover::Observed& before,
             const std::vector<bool>& managed, bool waited);
-  void forget() { since_.clear(); }
+  void forget() {
+    since_.clear();
+    not_before_ = {};
+  }
+  /// due() has come, and a sweep was called for. Whatever comes of that (it may be left to another
+  /// subnet manager), the next one is not due before.
+  void wait_until(ib::Instant next) { not_before_ = next; }
 
   std::size_t count() const { return since_.size(); }
   std::vector<ib::Guid> nodes() const;
@@ -56,6 +62,7 @@ class KeptNodes {
 
   HostPatience hosts_;
   std::map<ib::Guid, SilentNode> since_;
+  ib::Instant not_before_;
   std::deque<ib::LogEvent> logs_;
 };
 

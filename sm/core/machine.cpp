@@ -99,8 +99,10 @@ void SubnetManager::Impl::begin_next(Instant now) {
     forget_groups_at = kNever;
     multicast_at = now;
   }
-  if (sweeping && kept.due() <= now)
+  if (sweeping && kept.due() <= now) {
+    kept.wait_until(now + kRetryFirst);
     want_sweep_around(now, Reason::ChangeSeen, places_of(kept.nodes()));
+  }
   if (sweeping && whole_at <= now) want_sweep(now, Reason::Daily);
   if (sweeping && read_back_at <= now) {
     read_back_at = kNever;
