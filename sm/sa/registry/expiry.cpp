@@ -62,6 +62,7 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
   dropping_ = gone_;
   dropping_.insert(dead_.begin(), dead_.end());
   silent_.clear();
+  std::set<ib::Guid> untold;
   std::size_t named = 0;
   for (const auto& s : dropping_) {
     if (!world.state.subscriptions.all().contains(s)) continue;
@@ -72,11 +73,13 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
           to_string(s.subscriber), s.to.lid.value, s.to.qpn, s.inform_info.trap_number));
     change.batch.subscriptions_removed.push_back(s);
     if (dead_.contains(s)) silent_.insert(s.subscriber);
+    if (dead_.contains(s) || !world.snapshot().observed->fabric.find_port_guid(s.subscriber))
+      untold.insert(s.subscriber);
   }
   if (named > kNamedMax)
     change.log.push_back(fmt::format("{} more subscriptions end likewise", named - kNamedMax));
-  // With it, since who asks them may die meanwhile.
-  change.batch.clients_to_ask.assign(silent_.begin(), silent_.end());
+  // With it, since who asks them, when they are there, may die meanwhile.
+  change.batch.clients_to_ask.assign(untold.begin(), untold.end());
   if (!change.batch.empty()) return change;
   on_done(now, true);
   return std::nullopt;

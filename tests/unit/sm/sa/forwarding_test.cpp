@@ -245,6 +245,8 @@ TEST_F(SaForwarding, ASubscriberThatLeavesIsForgotten) {
   run();
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_EQ(kept()[0].subscriber, bench.host(4).guid);
+  EXPECT_THAT(bench.store->load()->clients_to_ask, ElementsAre(cut))
+      << "it may be in another part of the fabric, and hear nothing of that";
 }
 
 TEST_F(SaForwarding, ASubscriberWithAnotherLidHasToAskAgain) {
