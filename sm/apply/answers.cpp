@@ -222,7 +222,6 @@ void on_lft(Job& job, const Work& work, const ib::wire::Mad& mad) {
                  [](std::byte b) { return static_cast<std::uint8_t>(b); });
   t.lft_known[work.arg] = true;
   if (work.kind != Kind::SetLft) return;
-  job.known.told.insert(job.seen.fabric.node(work.node).guid);
   forget_adaptive(job, work);
   const auto sent = job.tables.due_lft(job.tables.switch_of(work.node), work.arg);
   // What it says of a LID without a route is its own affair.

@@ -28,10 +28,6 @@ struct Known {
   /// Switches that said something changed since their tables were read last: they may have been
   /// rebooted.
   std::set<ib::Guid> doubtful;
-  /// Switches that were told entries of their LFT, and have not been seen to hold tables since. One
-  /// that seems to have none, and has links in use, may have been rebooted before that, and has
-  /// them above its LinearFDBTop.
-  std::set<ib::Guid> told;
 
   /// Whatever is known of the node may be another one's.
   void doubt(ib::Guid node) {
@@ -40,8 +36,6 @@ struct Known {
     refused.forget(node);
     std::erase_if(fewer_vls, [&](const auto& port) { return port.first.first == node; });
   }
-  /// A sweep has asked these nodes.
-  void on_asked(const ib::discover::Observed& swept, const std::vector<ib::Guid>& asked);
   /// What tables of ports are known to say is no longer believed. (Tables of switches are
   /// TableWork's.)
   void doubt_ports() {
@@ -55,9 +49,6 @@ struct Known {
     });
   }
 };
-
-/// Never programmed, or rebooted since, as far as a sweep has seen.
-bool lost_its_tables(const ib::discover::Observed& seen, ib::fabric::NodeIndex n);
 
 enum class Phase {
   Compare,

@@ -21,9 +21,6 @@ std::uint16_t mft_block_of(std::uint16_t mlid) {
   return static_cast<std::uint16_t>((mlid - ib::kLidMulticastMin.value) /
                                     static_cast<int>(kMftBlock));
 }
-}  // namespace
-
-namespace {
 bool has_port(const Observed& seen, NodeIndex n, bool (*is_such)(PortState)) {
   for (unsigned p = 1; p <= seen.fabric.node(n).num_ports; ++p) {
     const auto& port = seen.port({n, static_cast<std::uint8_t>(p)});
@@ -34,10 +31,9 @@ bool has_port(const Observed& seen, NodeIndex n, bool (*is_such)(PortState)) {
 bool has_link_in_use(const Observed& seen, NodeIndex n) {
   return has_port(seen, n, [](PortState state) { return state >= PortState::Armed; });
 }
-}  // namespace
-
-/// The top alone does not say so: a switch that reboots between a sweep and the Sets gets its top
-/// all the same. It has lost its LID too, or at least all its links wait in INIT.
+/// Never programmed, or rebooted since, as far as a sweep has seen. The top alone does not say so:
+/// a switch that reboots between a sweep and the Sets gets its top all the same. It has lost its
+/// LID too, or at least all its links wait in INIT.
 bool lost_its_tables(const Observed& seen, NodeIndex n) {
   if (seen.nodes[n].switch_info->linear_fdb_top == 0) return true;
   const auto* port0 = seen.known_port({n, 0});
@@ -45,13 +41,7 @@ bool lost_its_tables(const Observed& seen, NodeIndex n) {
   return !has_link_in_use(seen, n) &&
          has_port(seen, n, [](PortState state) { return state == PortState::Initialize; });
 }
-
-void Known::on_asked(const Observed& swept, const std::vector<ib::Guid>& asked) {
-  for (const ib::Guid guid : asked) {
-    const auto n = swept.fabric.find_node(guid);
-    if (n && swept.nodes[*n].switch_info && !lost_its_tables(swept, *n)) told.erase(guid);
-  }
-}
+}  // namespace
 
 TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known, Options options)
     : desired_(desired),
@@ -108,8 +98,9 @@ void TableWork::prepare(Options options) {
     is_ours_[n] = true;
     const ib::Guid guid = seen_.fabric.node(n).guid;
     const bool lost = lost_its_tables(seen_, n);
-    const bool may_hold_some =
-        lost && options.after_sweep && known_.told.contains(guid) && has_link_in_use(seen_, n);
+    // One whose links were taken into use since may have been told entries since, too, by us or by
+    // another master, and has them above its top.
+    const bool may_hold_some = lost && options.after_sweep && has_link_in_use(seen_, n);
     const bool cold = lost && !may_hold_some;
     // A port that changed may be all that is left to see of a reboot in the middle of the last
     // Sets: what was known then is read again.
@@ -357,7 +348,6 @@ bool TableWork::next_round() {
 
 void TableWork::lft_failed(NodeIndex n, std::uint32_t block) {
   own(n).lft_known[block] = false;
-  known_.told.insert(seen_.fabric.node(n).guid);
   failed_ = true;
 }
 

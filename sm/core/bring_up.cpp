@@ -220,7 +220,6 @@ void SubnetManager::Impl::doubt_brought_up(const Observed& swept,
   if (!sweeps_part)
     for (const auto& node : swept.nodes) asked_anew.push_back(node.info.node_guid);
   for (const ib::Guid guid : brought_up.doubtful(swept, asked_anew)) known.doubt(guid);
-  known.on_asked(swept, asked_anew);
 }
 
 bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swept) {
