@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Ports where subscriptions ended since no Report was answered. Their clients do not know: the host
 // may have crashed, or its cable may lose MADs. They are to be asked to register again
-// (PortInfo:ClientReregister); a port not more than every ten minutes, whose clients may subscribe
-// each time and never answer.
+// (PortInfo:ClientReregister), all that are due together once a second; a port not more than every
+// ten minutes, whose clients may subscribe each time and never answer.
 #pragma once
 
 #include <map>
@@ -27,6 +27,7 @@ class UntoldClients {
  private:
   std::map<ib::Guid, ib::Instant> due_;
   std::map<ib::Guid, ib::Instant> asked_;  // within the last ten minutes
+  ib::Instant not_before_;                 // after some were given out
 };
 
 }  // namespace sm::sa

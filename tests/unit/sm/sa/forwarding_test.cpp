@@ -6,7 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sm/sa/registry/notices.h"
+#include "sm/sa/registry/untold_clients.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -285,6 +288,26 @@ TEST_F(SaForwarding, WhoIsDeadAgainAndAgainIsAskedEveryTenMinutes) {
     EXPECT_EQ(untold.size(), minute < 10 ? 1U : 2U) << minute;
   }
   EXPECT_THAT(untold, Each(bench.host(3).guid));
+}
+
+/// Each time that there are some a part of the fabric is swept and planned.
+TEST(UntoldClients, ThatFallSilentOneAfterAnotherAreToldOfOnceASecond) {
+  UntoldClients untold;
+  Instant now{1'000'000'000};
+  unsigned times = 0;
+  std::set<Guid> told;
+  for (std::uint64_t i = 1; i <= 300; ++i, now = now + milliseconds(10)) {
+    untold.add(now, {Guid{i}});
+    const auto some = untold.take(now);
+    times += some.empty() ? 0 : 1;
+    told.insert(some.begin(), some.end());
+    EXPECT_TRUE(i != 1 || some == std::vector{Guid{1}}) << "the first at once";
+  }
+  EXPECT_EQ(times, 3U);
+  now = untold.next_deadline();
+  for (const Guid port : untold.take(now)) told.insert(port);
+  EXPECT_THAT(told, SizeIs(300));
+  EXPECT_EQ(untold.next_deadline(), ib::kNever);
 }
 
 /// Who takes its LID away asks it.
