@@ -157,7 +157,11 @@ void SubnetManager::Impl::ask_clients(Instant now, const std::vector<ib::Guid>& 
   std::vector<ib::Guid> nodes;
   for (const ib::Guid guid : ports) {
     untold.insert(guid);
-    if (const auto at = seen->fabric.find_port_guid(guid))
+    const auto at = seen->fabric.find_port_guid(guid);
+    const auto* port = at ? seen->known_port(*at) : nullptr;
+    // The next sweep forgets who cannot be asked.
+    if (port != nullptr && !seen->fabric.node(at->node).is_switch() &&
+        plan::may_reregister(options.plan, *port))
       nodes.push_back(seen->fabric.node(at->node).guid);
   }
   if (!nodes.empty()) want_sweep_around(now, Reason::Clients, places_of(nodes));

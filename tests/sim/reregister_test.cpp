@@ -147,6 +147,31 @@ TEST(Reregister, WhoseSubscriptionsEndedIsAsked) {
   EXPECT_TRUE(run.last().up());
 }
 
+/// By no_clients_rereg, or since they are switches.
+TEST(Reregister, WhoseSubscriptionsEndedAndWhoCannotBeAskedIsNotSweptFor) {
+  for (const bool by_option : {true, false}) {
+    sm::core::Options options;
+    options.plan.reregister = !by_option;
+    SmOnModel run(small_tree(), {}, options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    run.run_for(5s);
+    const auto& f = run.model().topology();
+    std::vector<Guid> ports;
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      if (f.node(n).is_switch())
+        ports.push_back(f.port(n, 0).guid);
+      else if (by_option && n != run.at().node)
+        ports.push_back(f.port(n, 1).guid);
+    const auto partial = run.sm().counters().partial_sweeps;
+    run.sm().on_untold_clients(run.now(), ports);
+    run.run_for(5s);
+    EXPECT_EQ(run.sm().counters().partial_sweeps, partial);
+    run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+    run.run_for(5s);
+    EXPECT_TRUE(run.sm().clients_to_ask().empty()) << "nobody waits for what does not come";
+  }
+}
+
 /// Another subnet manager on the same host leaves its SM LID and all LIDs as they were. Of a host
 /// that came while it ran the LID tells of it.
 class AfterAnother : public testing::Test {
