@@ -152,8 +152,11 @@ void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
 }
 
 void SubnetManager::Impl::ask_clients(Instant now, const std::vector<ib::Guid>& ports) {
-  // Who is master now has it from the store.
-  if (!mastership.is_master()) return;
+  if (!mastership.is_master()) {
+    // From a store that several share it is known to who is master now.
+    if (!options.shares_store) inputs.reregister_pending.insert(ports.begin(), ports.end());
+    return;
+  }
   std::vector<ib::Guid> nodes;
   for (const ib::Guid guid : ports) {
     untold.insert(guid);

@@ -145,7 +145,7 @@ bool Daemon::listen(Instant now) {
     manager_->set_aliases(now, std::move(news->aliases), news->revision);
   if (const auto ports = sa_->take_untold_clients(); !ports.empty()) {
     manager_->on_untold_clients(now, ports);
-    keep_clients(clients_->add(manager_->clients_to_ask()));
+    if (manager_->mastership().is_master()) keep_clients(clients_->add(manager_->clients_to_ask()));
   }
   while (const int signal = signals_.next()) {
     if (signal == SIGHUP) {

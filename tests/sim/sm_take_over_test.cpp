@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/sim/election.h"
 
 namespace sm::test {
@@ -64,6 +66,22 @@ class TakeOver : public Election {
     EXPECT_TRUE(settles()) << logs();
     EXPECT_TRUE(host(2).is_master());
     return rebooted;
+  }
+  /// It hears that a host is untold, and is master after that. Whom it was to ask more for that.
+  std::set<ib::Guid> asked_by_standby(const core::Options& options) {
+    host(0).start(options);
+    EXPECT_TRUE(settles()) << logs();
+    host(2).kept() = host(0).kept();
+    host(2).start(options);
+    world_.run_for(5s);
+    EXPECT_EQ(host(2).state(), SmState::Standby);
+    const auto before = host(2).sm().clients_to_ask().ports;
+    host(2).sm().on_untold_clients(world_.now(), {host(1).guid()});
+    auto more = host(2).sm().clients_to_ask().ports;
+    for (const ib::Guid port : before) more.erase(port);
+    host(0).kill();
+    EXPECT_TRUE(settles()) << logs();
+    return more;
   }
   /// The master is killed when all is up, the standby has been there for a while.
   void take_over(const core::Options& options = sharing()) {
@@ -257,6 +275,16 @@ TEST_F(TakeOver, HostsAreAskedToRegisterAgainSinceTheirSubnetManagersLidIsAnothe
   take_over();
   EXPECT_EQ(asked_again_, hosts_of(world_.model().topology()).size());
   EXPECT_TRUE(host(2).sm().clients_to_ask().empty());
+}
+
+/// Its own store has them as those who are to be asked, and nobody else takes them out of it.
+TEST_F(TakeOver, WhomAStandbyFindsUntoldItAsksWhenItIsMaster) {
+  EXPECT_EQ(asked_by_standby({}).size(), 1U);
+  EXPECT_TRUE(host(2).sm().clients_to_ask().empty());
+}
+
+TEST_F(TakeOver, WhomAStandbyFindsUntoldTheMasterAsksWhereTheStoreIsShared) {
+  EXPECT_THAT(asked_by_standby(sharing()), testing::IsEmpty());
 }
 
 TEST_F(TakeOver, NobodyIsAskedToRegisterAgainWhereTheOperatorWantsNone) {

@@ -52,7 +52,6 @@ void Expiry::withdraw() {
   withdrawn_ = true;
   gone_.clear();
   dead_.clear();
-  untold_.forget();
 }
 
 std::optional<Change> Expiry::next(ib::Instant now, const World& world, const WallClock& clock) {
@@ -87,14 +86,14 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
 
 void Expiry::on_done(ib::Instant now, bool durable) {
   const auto dropped = std::exchange(dropping_, {});
+  const auto silent = std::exchange(silent_, {});
   if (!durable) {
     not_before_ = now + kAfterFailure;
     return;
   }
   for (auto* ending : {&gone_, &dead_})
     std::erase_if(*ending, [&](const store::Subscription& s) { return dropped.contains(s); });
-  if (!withdrawn_) untold_.add(now, silent_);
-  silent_.clear();
+  untold_.add(now, silent);
 }
 
 ib::Instant Expiry::next_deadline(const State& state, const WallClock& clock) const {

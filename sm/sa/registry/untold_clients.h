@@ -21,8 +21,6 @@ class UntoldClients {
   std::vector<ib::Guid> take(ib::Instant now);
   /// When take() has some; kNever: nobody waits.
   ib::Instant next_deadline() const;
-  /// Somebody else asks them.
-  void forget() { due_.clear(); }
 
  private:
   std::map<ib::Guid, ib::Instant> due_;

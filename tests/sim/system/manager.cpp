@@ -85,7 +85,7 @@ void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) {
 
 void Manager::ask_clients(Instant now, const std::vector<ib::Guid>& ports) {
   scenario::Manager::ask_clients(now, ports);
-  keep_clients(clients_.add(sm().clients_to_ask()));
+  if (is_master()) keep_clients(clients_.add(sm().clients_to_ask()));
 }
 
 void Manager::commit(sm::store::Batch batch) {

@@ -290,6 +290,21 @@ TEST_F(SaForwarding, WhoIsDeadAgainAndAgainIsAskedEveryTenMinutes) {
   EXPECT_THAT(untold, Each(bench.host(3).guid));
 }
 
+/// Another one is master meanwhile. In the store it is one that is to be asked, and would be until
+/// the next start.
+TEST_F(SaForwarding, WhoIsToBeAskedLaterIsNotForgottenWhenTheServerWithdraws) {
+  subscribe(4, 0xFFFF);
+  for (int i = 0; i < 2; ++i) {
+    subscribe(3, 0xFFFF);
+    for (int n = 0; n < 3; ++n) tell_while_only_answers(4);
+  }
+  ASSERT_THAT(untold, SizeIs(1));
+  ASSERT_THAT(bench.store->load()->clients_to_ask, ElementsAre(bench.host(3).guid));
+  bench.server.withdraw();
+  run_for(std::chrono::minutes(10));
+  EXPECT_THAT(untold, SizeIs(2));
+}
+
 /// Each time that there are some a part of the fabric is swept and planned.
 TEST(UntoldClients, ThatFallSilentOneAfterAnotherAreToldOfOnceASecond) {
   UntoldClients untold;
