@@ -29,6 +29,8 @@ void SubnetManager::Impl::begin_look(Instant now) {
 
 void SubnetManager::Impl::leave_look() {
   for (const ib::mad::Cookie cookie : looking->in_flight()) transactor.cancel(cookie);
+  // What it has heard by now another master may have cleared when the next one asks.
+  scope.want(looking->places());
   looking.reset();
   go(Event::Looked);
 }

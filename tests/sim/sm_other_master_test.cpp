@@ -282,6 +282,43 @@ TEST_F(OtherMaster, ThatClearsWhatSwitchesSayBeforeTheyAreSweptHidesNoLink) {
   EXPECT_EQ(run_->not_active().size(), 0U);
 }
 
+/// Likewise what a light sweep has heard that does not end, since a sweep of another part is due.
+TEST_F(OtherMaster, ThatClearsWhatALightSweepHeardThatWasLeftHidesNoLink) {
+  core::Options options;
+  options.act_on_traps = false;
+  run_ = std::make_unique<SmOnModel>(small_tree(), ib::sim::ModelOptions{}, options);
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  const ib::fabric::PortRef host{stranger.at().node - 1, 1}, near = f.port(host).peer;
+  ASSERT_TRUE(run_->model().link_down(run_->now(), host));
+  ASSERT_TRUE(run_->model().link_up(run_->now(), host));
+  // The nearest switch does not answer, so the light sweep goes on.
+  unsigned heard = 0;
+  run_->watch([&](const ib::mad::Packet& packet) {
+    return packet.mad.attribute_id() != attr::kSwitchInfo ||
+           packet.mad.get<&ib::wire::SmpHeader::hop_count>() > 1;
+  });
+  run_->listen([&](const ib::mad::Packet& packet) {
+    heard += packet.mad.attribute_id() == attr::kSwitchInfo &&
+             ib::wire::body<ib::wire::SwitchInfo>(packet.mad).port_state_change;
+  });
+  run_->sm().light_sweep_now(run_->now());
+  run_->run_for(10ms);
+  ASSERT_EQ(heard, 1U);
+  run_->watch(SmOnModel::Watch{});
+  stranger.set(run_->model().port_info({near.node, 0}).lid, attr::kSwitchInfo, 0,
+               run_->model().switch_info(near.node));
+  run_->run_for(1ms);
+  ASSERT_FALSE(run_->model().switch_info(near.node).port_state_change) << "the Set took";
+  const auto before = run_->reports();
+  run_->sm().on_untold_clients(run_->now(), {f.port(stranger.at()).guid});
+  ASSERT_TRUE(run_->run_until_reports(before + 1));
+  EXPECT_TRUE(run_->last().up());
+  EXPECT_EQ(run_->not_active().size(), 0U);
+}
+
 /// While a sweep that reads back is under way another one is heard, and it is swept once more.
 TEST_F(OtherMaster, ThatIsHeardDuringAnOperatorsSweepTakesNothingFromIt) {
   run_ = std::make_unique<SmOnModel>(small_tree());
