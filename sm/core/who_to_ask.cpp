@@ -157,6 +157,11 @@ void SubnetManager::Impl::ask_clients(Instant now, const std::vector<ib::Guid>& 
     if (!options.shares_store) inputs.reregister_pending.insert(ports.begin(), ports.end());
     return;
   }
+  // A sweep of whatever part is followed by the Sets; behind our own port is everything.
+  const auto place_of = [this](NodeIndex n) {
+    const ib::fabric::PortRef own = seen->local_port, near = seen->fabric.port(own).peer;
+    return seen->fabric.node(n == own.node && near ? near.node : n).guid;
+  };
   std::vector<ib::Guid> nodes;
   for (const ib::Guid guid : ports) {
     untold.insert(guid);
@@ -165,7 +170,7 @@ void SubnetManager::Impl::ask_clients(Instant now, const std::vector<ib::Guid>& 
     // The next sweep forgets who cannot be asked.
     if (port != nullptr && !seen->fabric.node(at->node).is_switch() &&
         plan::may_reregister(options.plan, *port))
-      nodes.push_back(seen->fabric.node(at->node).guid);
+      nodes.push_back(place_of(at->node));
   }
   if (!nodes.empty()) want_sweep_around(now, Reason::Clients, places_of(nodes));
 }

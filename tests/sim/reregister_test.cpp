@@ -147,6 +147,25 @@ TEST(Reregister, WhoseSubscriptionsEndedIsAsked) {
   EXPECT_TRUE(run.last().up());
 }
 
+/// Behind our own port is everything.
+TEST(Reregister, WhoseSubscriptionsEndedOnTheSameHostIsAskedWithoutASweepOfTheWhole) {
+  SmOnModel run(small_tree());
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.run_for(5s);
+  unsigned asked = 0;
+  run.watch([&](const ib::mad::Packet& packet) {
+    asked += packet.mad.attribute_id() == ib::wire::attr::kPortInfo &&
+             packet.mad.method() == Method::Set &&
+             ib::wire::body<ib::wire::PortInfo>(packet.mad).client_reregister;
+    return true;
+  });
+  const auto before = run.sm().counters().full_sweeps;
+  run.sm().on_untold_clients(run.now(), {run.model().topology().port(run.at()).guid});
+  run.run_for(5s);
+  EXPECT_EQ(asked, 1U);
+  EXPECT_EQ(run.sm().counters().full_sweeps, before);
+}
+
 /// By no_clients_rereg, or since they are switches.
 TEST(Reregister, WhoseSubscriptionsEndedAndWhoCannotBeAskedIsNotSweptFor) {
   for (const bool by_option : {true, false}) {
