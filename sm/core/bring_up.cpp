@@ -240,8 +240,11 @@ bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swep
       const auto* was = before ? seen->known_port({*before, at.port}) : nullptr;
       if (was != nullptr && was->get<&ib::wire::PortInfo::master_sm_lid>() == sm_lid) continue;
       known.doubt(node.guid);
-      if (by_another.empty() && was != nullptr &&
-          was->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid)
+      const auto gone = told_gone.find(swept.fabric.port(at).guid);
+      const bool named_ours =
+          was != nullptr ? was->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid
+                         : gone != told_gone.end() && gone->second != sm_lid;
+      if (by_another.empty() && named_ours)
         by_another = fmt::format("{} was told since that LID {} is its subnet manager's",
                                  ib::fabric::port_label(swept.fabric, at), sm_lid.value);
     }

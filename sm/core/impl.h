@@ -170,6 +170,7 @@ struct SubnetManager::Impl {
   bool recall_wanted{true};                 // another one may have written what is stored
   bool registrations_lost{false};           // which the next plan is to make up for
   std::set<ib::Guid> untold;                // ports that it is to ask to register again
+  std::map<ib::Guid, ib::Lid> told_gone;    // ports that are away, and our LID that they named
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};
@@ -320,8 +321,12 @@ struct SubnetManager::Impl {
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
   /// Ports that were not there when the plan was made: what they had registered may be gone.
   void note_who_was_away(const Observed& swept);
-  /// Whose registrations may be dropped: ports that have a LID in the store and are not managed.
+  /// And those that are not there any more: whom they name when they are back may tell of another
+  /// master.
+  void note_who_is_gone(const Observed& swept);
+  /// To register again, by a sweep.
   void ask_clients(Instant now, const std::vector<ib::Guid>& ports);
+  /// Whose registrations may be dropped: ports that have a LID in the store and are not managed.
   std::set<ib::Guid> ports_away() const;
   void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                     std::shared_ptr<const plan::FoundRoutes> routes_found = nullptr);

@@ -91,6 +91,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   brought_up.forget();
   clients_doubted.clear();
   doubts_to_store.clear();
+  told_gone.clear();
   reasons.clear();
   scope.forget();
   renamed.clear();

@@ -33,6 +33,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   if (desired) {
     kept.keep(now, *swept, *seen, desired->node_managed, !cut_short);
     note_who_was_away(*swept);
+    note_who_is_gone(*swept);
   } else {
     kept.forget();
   }

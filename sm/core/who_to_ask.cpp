@@ -151,6 +151,25 @@ void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
   }
 }
 
+void SubnetManager::Impl::note_who_is_gone(const Observed& swept) {
+  const auto names_ours = [this](const ib::discover::ObservedPort* port) {
+    return port != nullptr && port->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid;
+  };
+  for (NodeIndex n = 0; n < seen->nodes.size(); ++n) {
+    const auto& node = seen->fabric.node(n);
+    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = first; p <= last; ++p) {
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      const ib::Guid guid = seen->fabric.port(at).guid;
+      if (names_ours(seen->known_port(at)) && !swept.fabric.find_port_guid(guid))
+        told_gone[guid] = desired->sm_lid;
+    }
+  }
+  std::erase_if(told_gone, [&](const auto& port) {
+    return swept.fabric.find_port_guid(port.first).has_value();
+  });
+}
+
 void SubnetManager::Impl::ask_clients(Instant now, const std::vector<ib::Guid>& ports) {
   if (!mastership.is_master()) {
     // From a store that several share it is known to who is master now.

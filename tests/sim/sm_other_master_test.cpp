@@ -245,6 +245,65 @@ TEST_F(OtherMaster, ThatProgrammedASwitchDuringTheFirstSweepIsLookedForBeforeAny
   EXPECT_TRUE(run_->last().up());
 }
 
+/// Likewise where a sweep missed the host meanwhile, which had been told otherwise before.
+TEST_F(OtherMaster, WhomAHostNamesThatWasCutOffMayHaveToldSwitchesOtherTables) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  const ib::fabric::PortRef told{stranger.at().node - 1, 1};
+  const ib::fabric::NodeIndex n = f.port(run_->at()).peer.node, leaf = f.port(told).peer.node;
+  ASSERT_EQ(f.port(stranger.at()).peer.node, leaf);
+  ASSERT_NE(leaf, n);
+  // Entries of the part that is cut off are in another block than those of the rest.
+  store::Contents contents;
+  std::uint16_t next = 100;
+  std::vector<ib::fabric::PortRef> uplinks;
+  contents.lids.push_back({f.port(leaf, 0).guid, ib::Lid{next++}, 0});
+  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p) {
+    const ib::fabric::PortRef at{leaf, static_cast<std::uint8_t>(p)}, far = f.port(at).peer;
+    if (!far) continue;
+    if (f.node(far.node).is_switch())
+      uplinks.push_back(at);
+    else
+      contents.lids.push_back({f.port(far).guid, ib::Lid{next++}, 0});
+  }
+  run_->boot_with(contents);
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  const ib::Lid lid = run_->model().port_info(told).lid,
+                there = run_->model().port_info(run_->at()).lid;
+  ASSERT_GE(lid.value, 100);
+  ASSERT_LT(there.value, 64);
+  for (const auto at : uplinks) ASSERT_TRUE(run_->model().link_down(run_->now(), at));
+  run_->run_for(2s);
+  auto info = run_->model().port_info(told);
+  info.master_sm_lid = stranger.lid();
+  info.port_state = ib::wire::PortState::NoChange;
+  info.port_physical_state = ib::wire::PhysState::NoChange;
+  stranger.set(lid, attr::kPortInfo, 0, info);
+  run_->run_for(100ms);
+  ASSERT_EQ(run_->model().port_info(told).master_sm_lid, stranger.lid()) << "the Set took";
+  for (const auto at : uplinks) ASSERT_TRUE(run_->model().link_up(run_->now(), at));
+  while (run_->model().port_info(uplinks.front()).port_state == ib::wire::PortState::Down)
+    run_->run_for(1ms);
+  ib::wire::LinearForwardingTable table;
+  for (std::uint16_t i = 0; i < 64; ++i) table.port[i] = run_->model().lft(n, ib::Lid{i});
+  const std::uint8_t port = table.port[there.value];
+  table.port[there.value] = 255;
+  const ib::fabric::NodeIndex spine = f.port(uplinks.front()).peer.node;
+  ib::mad::DirectedRoute route{{stranger.at().port, uplinks.front().port}};
+  for (unsigned p = 1; p <= f.node(spine).num_ports; ++p)
+    if (f.port(spine, p).peer.node == n && route.hops.size() == 2)
+      route = route.extended(static_cast<std::uint8_t>(p));
+  auto request = ib::mad::smp_request(0, 0, route, Method::Set, attr::kLinearForwarding, 0);
+  ib::wire::set_body(request.mad, table);
+  stranger.send(request.address, request.mad);
+  run_->run_for(10ms);
+  ASSERT_EQ(run_->model().lft(n, there), 255) << "the Set took";
+  run_->run_for(5s);
+  EXPECT_EQ(run_->model().lft(n, there), port);
+}
+
 /// It swept between the trap and the sweep that the trap called for: switches do not say any more
 /// that a link came back.
 TEST_F(OtherMaster, ThatClearsWhatSwitchesSayBeforeTheyAreSweptHidesNoLink) {
