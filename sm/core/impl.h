@@ -387,6 +387,10 @@ struct SubnetManager::Impl {
   void doubt_clients_of_others();
   /// Of the term of another one: a port that rebooted since does not name it any more.
   void doubt_who_names_nobody(const Observed& swept);
+  /// By some port's MasterSMLID.
+  bool another_was_master(const Observed& swept) const;
+  /// By what is stored: we may have worked by another port of our node, or had another LID.
+  bool was_our_lid(const Observed& swept, ib::Lid lid) const;
   /// Before they are asked, where what is stored is ours to write.
   void store_doubts();
   void note_who_repeats();

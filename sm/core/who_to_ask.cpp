@@ -69,17 +69,31 @@ std::set<ib::Lid> SubnetManager::Impl::lids_of_other_masters(const Observed& swe
   return lids;
 }
 
+bool SubnetManager::Impl::was_our_lid(const Observed& swept, ib::Lid lid) const {
+  const NodeIndex own = swept.local_port.node;
+  for (unsigned p = 0; p <= swept.fabric.node(own).num_ports; ++p) {
+    const auto at = inputs.stored_lids().find(swept.fabric.port(own, p).guid);
+    if (at != inputs.stored_lids().end() && at->second.lid == lid) return true;
+  }
+  return false;
+}
+
+bool SubnetManager::Impl::another_was_master(const Observed& swept) const {
+  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
+    const auto& node = swept.fabric.node(n);
+    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = first; p <= last; ++p) {
+      const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
+      if (port == nullptr) continue;
+      const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
+      if (sm_lid.is_unicast() && !was_our_lid(swept, sm_lid)) return true;
+    }
+  }
+  return false;
+}
+
 void SubnetManager::Impl::doubt_clients_of_others() {
   if (options.rehearse) return;
-  const NodeIndex own = seen->local_port.node;
-  // We may have worked by another port of ours, or had another LID.
-  const auto was_ours = [&](ib::Lid lid) {
-    for (unsigned p = 0; p <= seen->fabric.node(own).num_ports; ++p) {
-      const auto at = inputs.stored_lids().find(seen->fabric.port(own, p).guid);
-      if (at != inputs.stored_lids().end() && at->second.lid == lid) return true;
-    }
-    return false;
-  };
   // Two that did not see each other may have had one LID.
   const auto others = lids_of_other_masters(*seen);
   store::Batch sure;
@@ -93,7 +107,7 @@ void SubnetManager::Impl::doubt_clients_of_others() {
       sure.clients_sure.push_back(a.guid);
     if (!desired->ports[seen->port_index(a.port)].reregister) continue;
     const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-    const bool is_ours = sm_lid == desired->sm_lid || was_ours(sm_lid) ||
+    const bool is_ours = sm_lid == desired->sm_lid || was_our_lid(*seen, sm_lid) ||
                          (options.shares_store && inputs.has_written(sm_lid));
     const bool names_another = sm_lid.is_unicast() && (!is_ours || others.contains(sm_lid));
     const bool was_away = !options.shares_store && inputs.reregister_pending.contains(a.guid);
@@ -114,10 +128,11 @@ void SubnetManager::Impl::doubt_who_names_nobody(const Observed& swept) {
   if (options.shares_store || options.rehearse) return;
   inputs.for_each_stored([&](ib::Guid guid) {
     const auto at = swept.fabric.find_port_guid(guid);
-    if (!at || swept.fabric.node(at->node).is_switch()) return;
-    const auto* port = swept.known_port(*at);
-    if (port != nullptr && !port->get<&ib::wire::PortInfo::master_sm_lid>().is_unicast())
-      inputs.in_doubt.insert(guid);
+    if (at && swept.fabric.node(at->node).is_switch()) return;
+    const auto* port = at ? swept.known_port(*at) : nullptr;
+    if (port != nullptr && port->get<&ib::wire::PortInfo::master_sm_lid>().is_unicast()) return;
+    // Who is away may have been rebooted when it is back.
+    if (inputs.in_doubt.insert(guid).second && port == nullptr) doubts_to_store.push_back(guid);
   });
 }
 

@@ -67,6 +67,27 @@ class TakeOver : public Election {
     EXPECT_TRUE(host(2).is_master());
     return rebooted;
   }
+  /// The first one ends, another one is master for some time, or none, hosts reboot, and the first
+  /// one is started again. The port GUIDs of these hosts.
+  std::vector<ib::Guid> start_again_after(bool another_one) {
+    host(0).start();
+    EXPECT_TRUE(settles()) << logs();
+    host(0).kill();
+    if (another_one) {
+      host(2).start();
+      EXPECT_TRUE(settles()) << logs();
+      host(2).kill();
+    }
+    std::vector<ib::Guid> rebooted;
+    for (const PortRef p : hosts_of(world_.model().topology())) {
+      if (p == host(0).at() || p == host(1).at()) continue;
+      EXPECT_TRUE(world_.model().reboot(world_.now(), p.node));
+      rebooted.push_back(world_.model().topology().port(p).guid);
+    }
+    host(0).start();
+    EXPECT_TRUE(settles()) << logs();
+    return rebooted;
+  }
   /// It hears that a host is untold, and is master after that. Whom it was to ask more for that.
   std::set<ib::Guid> asked_by_standby(const core::Options& options) {
     host(0).start(options);
@@ -264,6 +285,38 @@ TEST_F(TakeOver, WhatHostsHadRegisteredThatRebootedMeanwhileIsInDoubt) {
   const auto rebooted = take_over_while_hosts_reboot({});
   ASSERT_THAT(rebooted, testing::Not(testing::IsEmpty()));
   EXPECT_THAT(host(2).kept().clients_in_doubt, testing::IsSupersetOf(rebooted));
+}
+
+TEST_F(TakeOver, WhatAHostHadRegisteredThatWasAwayAndRebootsMeanwhileIsInDoubt) {
+  host(0).start();
+  ASSERT_TRUE(settles()) << logs();
+  host(2).kept() = host(0).kept();
+  host(2).start();
+  const PortRef away = host(1).at();
+  ASSERT_TRUE(world_.model().link_down(world_.now(), away));
+  world_.run_for(5s);
+  host(0).kill();
+  ASSERT_TRUE(settles()) << logs();
+  const std::vector guid{host(1).guid()};
+  EXPECT_THAT(host(2).kept().clients_in_doubt, testing::IsSupersetOf(guid))
+      << "should this one end before it is back";
+  ASSERT_TRUE(world_.model().reboot(world_.now(), away.node));
+  ASSERT_TRUE(world_.model().link_up(world_.now(), away));
+  asked_again_ = 0;
+  world_.run_for(5s);
+  ASSERT_TRUE(all_active());
+  EXPECT_EQ(asked_again_, 1U);
+}
+
+/// The one before is gone when this one starts again. Who was not rebooted names it.
+TEST_F(TakeOver, WhatHostsHadRegisteredThatRebootedIsInDoubtAfterAStartAsWell) {
+  const auto rebooted = start_again_after(true);
+  EXPECT_THAT(host(0).kept().clients_in_doubt, testing::IsSupersetOf(rebooted));
+}
+
+TEST_F(TakeOver, WhatHostsHadRegisteredThatRebootedIsNotInDoubtWhereNobodyElseWasMaster) {
+  start_again_after(false);
+  EXPECT_THAT(host(0).kept().clients_in_doubt, testing::IsEmpty());
 }
 
 TEST_F(TakeOver, WhereTheStoreIsSharedWhatTheyTookBackIsKnown) {
