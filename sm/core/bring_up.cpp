@@ -163,7 +163,10 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   doubt_brought_up(*found, asked_anew);
   const bool told_by_another = doubt_told_by_others(now, *found);
   const bool strayed = doubt_strays(*found);
-  if (told_by_another) (sweeps_part ? reads_back : operator_asked) = true;
+  if (told_by_another) {
+    (sweeps_part ? reads_back : operator_asked) = true;
+    doubt_who_names_nobody(*found);
+  }
   if (sweeps_part && (strayed || told_by_another || was_cut_off(*found))) {
     go(Event::Inconsistent);
     found.reset();

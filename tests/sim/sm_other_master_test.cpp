@@ -304,6 +304,37 @@ TEST_F(OtherMaster, WhomAHostNamesThatWasCutOffMayHaveToldSwitchesOtherTables) {
   EXPECT_EQ(run_->model().lft(n, there), port);
 }
 
+/// Of a part that was cut off, where a host was rebooted since and names nobody any more.
+TEST_F(OtherMaster, ThatAHostNamesMayHaveAnsweredThoseWhoNameNobody) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  const ib::fabric::PortRef told{stranger.at().node - 1, 1};
+  const ib::fabric::NodeIndex leaf = f.port(told).peer.node;
+  std::vector<ib::fabric::PortRef> uplinks;
+  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p)
+    if (const ib::fabric::PortRef at{leaf, static_cast<std::uint8_t>(p)};
+        f.port(at).peer && f.node(f.port(at).peer.node).is_switch())
+      uplinks.push_back(at);
+  for (const auto at : uplinks) ASSERT_TRUE(run_->model().link_down(run_->now(), at));
+  run_->run_for(2s);
+  auto info = run_->model().port_info(told);
+  info.master_sm_lid = stranger.lid();
+  info.port_state = ib::wire::PortState::NoChange;
+  info.port_physical_state = ib::wire::PhysState::NoChange;
+  stranger.set(info.lid, attr::kPortInfo, 0, info);
+  run_->run_for(100ms);
+  ASSERT_EQ(run_->model().port_info(told).master_sm_lid, stranger.lid()) << "the Set took";
+  ASSERT_TRUE(run_->model().reboot(run_->now(), stranger.at().node));
+  run_->run_for(1s);
+  for (const auto at : uplinks) ASSERT_TRUE(run_->model().link_up(run_->now(), at));
+  run_->run_for(5s);
+  EXPECT_THAT(run_->kept().clients_in_doubt,
+              testing::IsSupersetOf({f.port(told).guid, f.port(stranger.at()).guid}));
+}
+
 /// It swept between the trap and the sweep that the trap called for: switches do not say any more
 /// that a link came back.
 TEST_F(OtherMaster, ThatClearsWhatSwitchesSayBeforeTheyAreSweptHidesNoLink) {
