@@ -15,28 +15,29 @@ constexpr ib::Duration kApart = std::chrono::seconds(1);
 void UntoldClients::add(ib::Instant now, const std::set<ib::Guid>& ports) {
   for (const ib::Guid port : ports) {
     const auto before = asked_.find(port);
-    due_.emplace(port, before == asked_.end() ? now : std::max(now, before->second + kAgainAfter));
+    const ib::Instant due =
+        before == asked_.end() ? now : std::max(now, before->second + kAgainAfter);
+    if (due_.emplace(port, due).second) first_ = std::min(first_, due);
   }
 }
 
 std::vector<ib::Guid> UntoldClients::take(ib::Instant now) {
   std::vector<ib::Guid> ports;
-  if (now < not_before_) return ports;
+  if (now < next_deadline()) return ports;
+  first_ = ib::kNever;
   std::erase_if(due_, [&](const auto& entry) {
-    if (entry.second <= now) ports.push_back(entry.first);
+    if (entry.second <= now)
+      ports.push_back(entry.first);
+    else
+      first_ = std::min(first_, entry.second);
     return entry.second <= now;
   });
-  if (ports.empty()) return ports;
   not_before_ = now + kApart;
   std::erase_if(asked_, [&](const auto& entry) { return entry.second + kAgainAfter <= now; });
   for (const ib::Guid port : ports) asked_[port] = now;
   return ports;
 }
 
-ib::Instant UntoldClients::next_deadline() const {
-  ib::Instant first = ib::kNever;
-  for (const auto& [port, due] : due_) first = std::min(first, std::max(due, not_before_));
-  return first;
-}
+ib::Instant UntoldClients::next_deadline() const { return std::max(first_, not_before_); }
 
 }  // namespace sm::sa

@@ -24,6 +24,7 @@ class UntoldClients {
 
  private:
   std::map<ib::Guid, ib::Instant> due_;
+  ib::Instant first_{ib::kNever};          // of these: every turn of the server asks for it
   std::map<ib::Guid, ib::Instant> asked_;  // within the last ten minutes
   ib::Instant not_before_;                 // after some were given out
 };
