@@ -165,7 +165,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   const bool strayed = doubt_strays(*found);
   if (told_by_another) {
     (sweeps_part ? reads_back : operator_asked) = true;
-    doubt_who_names_nobody(*found);
+    doubt_who_names_nobody(*found, true);
   }
   if (sweeps_part && (strayed || told_by_another || was_cut_off(*found))) {
     go(Event::Inconsistent);

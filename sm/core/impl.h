@@ -385,9 +385,10 @@ struct SubnetManager::Impl {
   /// several share a master of these has written, too: there it is in doubt where the other one is
   /// none of them.
   void doubt_clients_of_others();
-  /// Of the term of another one: a port that rebooted since does not name it any more.
-  void doubt_who_names_nobody(const Observed& swept);
-  /// By some port's MasterSMLID.
+  /// Of the term of another one: a port that rebooted since does not name it any more. `is_known`:
+  /// there was one. Of a store that several share only the ports tell whether it was none of these.
+  void doubt_who_names_nobody(const Observed& swept, bool is_known);
+  /// One that does not write what is stored, by some port's MasterSMLID.
   bool another_was_master(const Observed& swept) const;
   /// By what is stored: we may have worked by another port of our node, or had another LID.
   bool was_our_lid(const Observed& swept, ib::Lid lid) const;

@@ -29,7 +29,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
     operator_asked = true;  // what devices hold is read again
     forget_groups_at = now + kGroupsKept;
   }
-  if (taking_over || (!desired && another_was_master(*swept))) doubt_who_names_nobody(*swept);
+  if (taking_over || !desired) doubt_who_names_nobody(*swept, taking_over);
   if (desired) {
     kept.keep(now, *swept, *seen, desired->node_managed, !cut_short);
     note_who_was_away(*swept);

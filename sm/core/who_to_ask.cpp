@@ -86,7 +86,9 @@ bool SubnetManager::Impl::another_was_master(const Observed& swept) const {
       const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
       if (port == nullptr) continue;
       const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-      if (sm_lid.is_unicast() && !was_our_lid(swept, sm_lid)) return true;
+      if (sm_lid.is_unicast() && !was_our_lid(swept, sm_lid) &&
+          !(options.shares_store && inputs.has_written(sm_lid)))
+        return true;
     }
   }
   return false;
@@ -124,8 +126,9 @@ void SubnetManager::Impl::doubt_clients_of_others() {
   if (!tells_first) store_doubts();
 }
 
-void SubnetManager::Impl::doubt_who_names_nobody(const Observed& swept) {
-  if (options.shares_store || options.rehearse) return;
+void SubnetManager::Impl::doubt_who_names_nobody(const Observed& swept, bool is_known) {
+  if (options.rehearse) return;
+  if ((options.shares_store || !is_known) && !another_was_master(swept)) return;
   inputs.for_each_stored([&](ib::Guid guid) {
     const auto at = swept.fabric.find_port_guid(guid);
     if (at && swept.fabric.node(at->node).is_switch()) return;

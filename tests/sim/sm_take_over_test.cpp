@@ -69,8 +69,8 @@ class TakeOver : public Election {
   }
   /// The first one ends, another one is master for some time, or none, hosts reboot, and the first
   /// one is started again. The port GUIDs of these hosts.
-  std::vector<ib::Guid> start_again_after(bool another_one) {
-    host(0).start();
+  std::vector<ib::Guid> start_again_after(bool another_one, const core::Options& options = {}) {
+    host(0).start(options);
     EXPECT_TRUE(settles()) << logs();
     host(0).kill();
     if (another_one) {
@@ -84,7 +84,7 @@ class TakeOver : public Election {
       EXPECT_TRUE(world_.model().reboot(world_.now(), p.node));
       rebooted.push_back(world_.model().topology().port(p).guid);
     }
-    host(0).start();
+    host(0).start(options);
     EXPECT_TRUE(settles()) << logs();
     return rebooted;
   }
@@ -311,6 +311,12 @@ TEST_F(TakeOver, WhatAHostHadRegisteredThatWasAwayAndRebootsMeanwhileIsInDoubt) 
 /// The one before is gone when this one starts again. Who was not rebooted names it.
 TEST_F(TakeOver, WhatHostsHadRegisteredThatRebootedIsInDoubtAfterAStartAsWell) {
   const auto rebooted = start_again_after(true);
+  EXPECT_THAT(host(0).kept().clients_in_doubt, testing::IsSupersetOf(rebooted));
+}
+
+/// It was none of those that share it.
+TEST_F(TakeOver, WhatHostsHadRegisteredThatRebootedIsInDoubtWhereAnotherOneDoesNotShareTheStore) {
+  const auto rebooted = start_again_after(true, sharing());
   EXPECT_THAT(host(0).kept().clients_in_doubt, testing::IsSupersetOf(rebooted));
 }
 
