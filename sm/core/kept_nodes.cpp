@@ -96,6 +96,8 @@ class Transplant {
     found_.nodes[*n].info.local_port_num.value = entry;
     for (unsigned p = 0; p <= was.num_ports; ++p) {
       const PortRef from{old, static_cast<std::uint8_t>(p)}, to{*n, from.port};
+      // It may have said who it is before it fell silent.
+      found_.fabric.disconnect(to);
       found_.port(to) = before_.port(from);
       found_.fabric.port(to) = before_.fabric.port(from);
       found_.fabric.port(to).peer = {};
