@@ -57,6 +57,8 @@ class Registrations {
   bool take_multicast_changed();
   /// Once after durable alias GUIDs changed.
   bool take_aliases_changed();
+  /// These are: what is kept now lacks what they registered.
+  void note_untold(const std::set<ib::Guid>& ports) { expiry_.untold().add(shared_.now, ports); }
   /// Ports that are to be asked to register again now.
   std::vector<ib::Guid> take_untold_clients();
   const Aliases::Map& aliases() const { return durable_aliases_; }

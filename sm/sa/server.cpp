@@ -419,6 +419,10 @@ void Server::restore(const store::Contents& contents) {
   fresh->shared.policy.prefix_routes = std::move(impl_->shared.policy.prefix_routes);
   fresh->withdrawn = impl_->withdrawn;
   fresh->registrations.count_on_from(impl_->registrations);
+  // By what it had it has answered until now, and another one wrote what is stored.
+  fresh->shared.now = impl_->shared.now;
+  if (!impl_->withdrawn)
+    fresh->registrations.note_untold(ports_that_lost(impl_->shared.state, fresh->shared.state));
   impl_ = std::move(fresh);
 }
 

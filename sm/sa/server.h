@@ -51,7 +51,8 @@ class Server {
   /// reported to, until the next snapshot.
   void withdraw();
   /// What is registered is this now, as at a start: another one has answered meanwhile. Requests
-  /// that wait are forgotten, and nothing is answered before the next snapshot.
+  /// that wait are forgotten, and nothing is answered before the next snapshot. Who was answered
+  /// here till then by what is not registered any more is to be asked to register again.
   void restore(const store::Contents& contents);
   /// These ports are about to be asked to register again, since another subnet manager may have
   /// answered them: what they registered here so far is theirs to repeat.
@@ -109,7 +110,8 @@ class Server {
   /// True once after alias GUIDs changed: ports are to be programmed with aliases().
   bool take_aliases_changed();
   /// Ports, each once, whose clients are to be asked to register again: subscriptions of theirs
-  /// ended since no Report was answered. next_deadline() says when there are some.
+  /// ended since no Report was answered, or restore() left out what they had. next_deadline() says
+  /// when there are some.
   std::vector<ib::Guid> take_untold_clients();
 
   /// Groups by MLID, ascending; groups without members included.

@@ -25,6 +25,19 @@ ib::Guid asker_of(const State& state, const store::McMember& member) {
 
 }  // namespace
 
+std::set<ib::Guid> ports_that_lost(const State& had, const State& has) {
+  std::set<ib::Guid> ports;
+  for (const auto& [mgid, group] : had.multicast.groups())
+    for (const store::McMember& member : group.members)
+      if (has.multicast.find_member(mgid, member.port_gid) == nullptr)
+        ports.insert(asker_of(had, member));
+  for (const auto& [key, service] : had.services.all())
+    if (has.services.find(key) == nullptr) ports.insert(service.owner);
+  for (const store::Subscription& s : had.subscriptions.all())
+    if (!has.subscriptions.all().contains(s)) ports.insert(s.subscriber);
+  return ports;
+}
+
 void Doubts::begin(const State& state, const std::vector<ib::Guid>& ports) {
   for (const ib::Guid port : ports) {
     doubts_[port] = {};

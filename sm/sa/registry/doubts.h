@@ -14,6 +14,9 @@
 
 namespace sm::sa {
 
+/// Ports that had registered something in `had` that `has` does not have.
+std::set<ib::Guid> ports_that_lost(const State& had, const State& has);
+
 class Doubts {
  public:
   /// These ports are about to be asked: all that they have registered so far is in doubt.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Ports where subscriptions ended since no Report was answered. Their clients do not know: the host
-// may have crashed, or its cable may lose MADs. They are to be asked to register again
-// (PortInfo:ClientReregister), all that are due together once a second; a port not more than every
-// ten minutes, whose clients may subscribe each time and never answer.
+// Ports where subscriptions ended since no Report was answered, or that had what another master did
+// not store. Their clients do not know: the host may have crashed, its cable may lose MADs, or they
+// were answered here meanwhile. They are to be asked to register again (PortInfo:ClientReregister),
+// all that are due together once a second; a port not more than every ten minutes, whose clients
+// may subscribe each time and never answer.
 #pragma once
 
 #include <map>

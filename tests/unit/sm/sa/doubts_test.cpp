@@ -160,6 +160,20 @@ TEST_F(SaDoubts, WhatIsStoredIsReadAgainAndStaysInDoubt) {
   EXPECT_THAT(kept(3), IsEmpty());
 }
 
+/// It was answered till then that it has what another one has not stored.
+TEST_F(SaDoubts, WhoHadWhatIsNotStoredIsAskedUnlessAnotherOneAnswered) {
+  auto stored = *bench.store->load();
+  const auto lost = bench.host(3).guid;
+  std::erase_if(stored.subscriptions, [&](const auto& s) { return s.subscriber == lost; });
+  for (const bool answers : {true, false}) {
+    Bench other(small_tree(), {}, *bench.store->load());
+    if (!answers) other.server.withdraw();
+    other.server.restore(stored);
+    EXPECT_THAT(other.server.take_untold_clients(),
+                answers ? std::vector{lost} : std::vector<Guid>{});
+  }
+}
+
 TEST_F(SaDoubts, NothingEndsWhileAnotherOneAnswers) {
   ask_again({3});
   serve(3, 7);
