@@ -364,25 +364,37 @@ void mend_dead_ends(tables::LinearTables& kept, const Routes& fresh,
   }
 }
 
-/// Whether all switches with CAs that cables join hang in one tree of links that are there.
-bool is_joined_by(const std::vector<SwitchIndex>& parent, const fabric::CompactGraph& graph) {
+/// Whether all switches with CAs that cables join climb to one by the rule, so that trees reach all
+/// of them.
+bool joins_all(const MulticastRule& rule, const fabric::CompactGraph& graph) {
+  const auto climbs = [&](SwitchIndex s, SwitchIndex to) {
+    return (rule.up_order.empty() || rule.up_order[to] < rule.up_order[s]) &&
+           (rule.parent.empty() || rule.parent[s] == to);
+  };
+  if (rule.up_order.empty() && rule.parent.empty()) return true;
   const auto pieces = fabric::pieces_of(graph);
-  std::vector<SwitchIndex> roots(pieces.count, fabric::kNoSwitch);
-  for (SwitchIndex s = 0; s < parent.size(); ++s) {
-    if (graph.end_ports()[s] == 0) continue;
-    SwitchIndex at = s;
-    for (std::size_t steps = 0; parent[at] != fabric::kNoSwitch; ++steps) {
-      const SwitchIndex above = parent[at];
-      if (steps > parent.size() ||
-          std::ranges::none_of(graph.arcs(at), [&](const auto& arc) { return arc.to == above; }))
-        return false;
-      at = above;
+  const auto has_cas = graph.end_ports();
+  std::vector<std::size_t> with_cas(pieces.count, 0), joined(pieces.count, 0);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) with_cas[pieces.of[s]] += has_cas[s] != 0;
+  for (SwitchIndex top = 0; top < graph.switch_count(); ++top) {
+    if (!rule.parent.empty() && rule.parent[top] != fabric::kNoSwitch) continue;
+    if (std::ranges::any_of(graph.arcs(top), [&](const auto& a) { return climbs(top, a.to); }))
+      continue;
+    std::vector<bool> below(graph.switch_count(), false);
+    below[top] = true;
+    std::vector<SwitchIndex> order{top};
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      found += has_cas[order[i]] != 0;
+      for (const auto& arc : graph.arcs(order[i]))
+        if (!below[arc.to] && climbs(arc.to, order[i])) {
+          below[arc.to] = true;
+          order.push_back(arc.to);
+        }
     }
-    SwitchIndex& root = roots[pieces.of[s]];
-    if (root == fabric::kNoSwitch) root = at;
-    if (root != at) return false;
+    joined[pieces.of[top]] = std::max(joined[pieces.of[top]], found);
   }
-  return true;
+  return joined == with_cas;
 }
 
 /// Of an engine that gives pairs SLs, each a VL of its own: all that is held, if that is proved.
@@ -393,7 +405,7 @@ std::optional<Routes> Rerouter::kept_as_made(const Request& request,
       found.as_made->vls_used > vls_)
     return std::nullopt;
   // What is remembered may be older than what switches hold.
-  if (!is_joined_by(found.as_made->multicast.parent, *request.graph)) return std::nullopt;
+  if (!joins_all(found.as_made->multicast, *request.graph)) return std::nullopt;
   Routes kept = *found.as_made;
   kept.engine = fresh.engine;
   kept.lfts = found.lfts;

@@ -366,5 +366,41 @@ TEST(ValleyHops, KeepWaysOfOneShape) {
   }
 }
 
+/// What is remembered may be older than what switches hold: by its order a switch that lost its one
+/// way up climbs nowhere, and trees would leave out its hosts.
+TEST(Valley, AnOrderByWhichTreesLeaveHostsOutIsNotTakenUp) {
+  const ValleyCase before(tree_with_hosts_above({1, 6, 4, 0, 4, 1}));
+  const EngineEntry& entry = *find_engine("valley");
+  const Routes remembered = entry.compute(before.request()).value();
+  const auto& order = remembered.multicast.up_order;
+  ASSERT_FALSE(order.empty());
+  ASSERT_TRUE(remembered.multicast.parent.empty());
+  unsigned cut = 0;
+  for (SwitchIndex s = 0; s < before.graph.switch_count(); ++s) {
+    std::vector<std::uint8_t> up;
+    for (const auto& arc : before.graph.arcs(s))
+      if (order[arc.to] < order[s]) up.push_back(arc.out_port);
+    if (up.size() != 1) continue;
+    SCOPED_TRACE(before.fabric.node(before.graph.node_of(s)).description);
+    ++cut;
+    fabric::Fabric fabric = before.fabric;
+    fabric.disconnect({before.graph.node_of(s), up.front()});
+    const ValleyCase now(std::move(fabric));
+    const Routes held = entry.compute(now.request()).value();
+    Rerouter restarted(entry, {}, 8);
+    restarted.adopt(now.fabric, now.graph, held);
+    (void)restarted.take_up(now.fabric, {held.lfts, remembered, nullptr});
+    MulticastGroup all{kLidMulticastMin, {}, {}};
+    for (const auto& to : now.graph.destinations())
+      if (to.is_host) all.receivers.push_back(now.fabric.port(to.end_port).guid);
+    const auto trees =
+        multicast_trees(now.fabric, now.graph, {&all, 1}, restarted.routes().multicast);
+    const auto& tree = trees.at(all.mlid);
+    for (const auto& to : now.graph.destinations())
+      EXPECT_TRUE(!to.is_host || (tree.contains(to.leaf) && tree.at(to.leaf).test(to.port)));
+  }
+  EXPECT_GT(cut, 0U);
+}
+
 }  // namespace
 }  // namespace ib::route
