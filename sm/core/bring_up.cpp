@@ -13,7 +13,8 @@ namespace {
 
 /// Standbys are master a second after they lose a master, and clear what switches tell.
 constexpr Duration kSweepOld = std::chrono::milliseconds(500);
-constexpr Duration kFirstLong = std::chrono::milliseconds(200);
+/// As long as a lost MAD takes that is sent again.
+constexpr Duration kFirstLong = std::chrono::milliseconds(10);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 
 /// Our own link was down since it was brought up, and what switches told meanwhile another master

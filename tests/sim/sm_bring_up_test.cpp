@@ -118,8 +118,14 @@ TEST(BringUp, ASetThatFailsIsSentAgainByALaterSweepAndNotBefore) {
   EXPECT_THAT(run.not_active(), IsEmpty());
 }
 
+/// When cables are swapped, and how long Sets of SwitchInfo are lost.
+struct SetsLost {
+  ib::Duration swapped, until;
+};
+class BringUpWithSetsLost : public testing::TestWithParam<SetsLost> {};
+
 /// What the switches say of them is cleared with what they said before the first sweep.
-TEST(BringUp, CablesSwappedBeforeSwitchesAreToldToForgetAreFound) {
+TEST_P(BringUpWithSetsLost, CablesSwappedBeforeSwitchesAreToldToForgetAreFound) {
   ib::fabric::FatTree tree;
   tree.radix = 8;
   ib::fabric::GenerateCommon common;
@@ -146,12 +152,12 @@ TEST(BringUp, CablesSwappedBeforeSwitchesAreToldToForgetAreFound) {
     if (packet.mad.method() != ib::wire::Method::Set ||
         packet.mad.attribute_id() != ib::wire::attr::kSwitchInfo)
       return true;
-    if (run.now() >= start + 150ms && !std::exchange(are_swapped, true)) {
+    if (run.now() >= start + GetParam().swapped && !std::exchange(are_swapped, true)) {
       EXPECT_TRUE(model.move_cable(run.now(), one, spare));
       EXPECT_TRUE(model.move_cable(run.now(), other, one));
       EXPECT_TRUE(model.move_cable(run.now(), spare, other));
     }
-    return run.now() >= start + 250ms;
+    return run.now() >= start + GetParam().until;
   });
   ASSERT_TRUE(run.run_until_reports(1));
   ASSERT_TRUE(are_swapped);
@@ -159,6 +165,8 @@ TEST(BringUp, CablesSwappedBeforeSwitchesAreToldToForgetAreFound) {
   expect_up(run);
   expect_every_lid_reached(run);
 }
+INSTANTIATE_TEST_SUITE_P(SomeTime, BringUpWithSetsLost,
+                         testing::Values(SetsLost{150ms, 250ms}, SetsLost{5ms, 60ms}));
 
 TEST(BringUp, ALocalPortThatIsDownIsSaid) {
   SmOnModel run(tree_of_radix_8());
