@@ -74,7 +74,7 @@ def fields(text):
     """Each line without what is another program's or another run's: "QP0 MADs rcvd : N"."""
     text = re.sub(r"( (?:MADs|unicasts) [\w ()]+: )\d+", r"\1N", text)
     text = re.sub(r"in \d+ us", "in N us", text)
-    text = re.sub(r"(outstanding queries/max +: )\d+", r"\1N", text)
+    text = re.sub(r"(outstanding queries/max +: )-?\d+", r"\1N", text)
     text = re.sub(r"(sweep state +: )\w+", r"\1S", text)
     text = re.sub(r"(OpenSM Version +: ).*", r"\1V", text)
     text = re.sub(r"(Routing Engine +: )\w+", r"\1E", text)
