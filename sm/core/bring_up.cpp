@@ -233,7 +233,7 @@ bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swep
     const auto& node = swept.fabric.node(n);
     for (unsigned p = node.is_switch() ? 0 : 1; p <= (node.is_switch() ? 0U : node.num_ports);
          ++p) {
-      const PortRef at{n, static_cast<std::uint8_t>(p)};
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
       const auto* port = swept.known_port(at);
       if (port == nullptr) continue;
       const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();

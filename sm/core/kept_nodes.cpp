@@ -179,6 +179,7 @@ Instant KeptNodes::until(const SilentNode& silent_node) const {
 
 std::vector<Guid> KeptNodes::nodes() const {
   std::vector<Guid> out;
+  out.reserve(since_.size());
   for (const auto& [guid, silent_node] : since_) out.push_back(guid);
   return out;
 }
