@@ -10,6 +10,22 @@
 #include "sm/plan/routes.h"
 
 namespace sm::core {
+namespace {
+
+/// Ports of CAs and routers, and port 0 of switches, with what is known of them.
+template <class Function>
+void for_each_end_port(const Observed& seen, Function f) {
+  for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
+    const auto& node = seen.fabric.node(n);
+    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = first; p <= last; ++p) {
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      if (const auto* port = seen.known_port(at)) f(at, *port);
+    }
+  }
+}
+
+}  // namespace
 
 void SubnetManager::Impl::note_who_was_told() {
   for (const ib::route::LidAssignment& a : desired->lids) {
@@ -53,19 +69,12 @@ void SubnetManager::Impl::note_who_heard() {
 std::set<ib::Lid> SubnetManager::Impl::lids_of_other_masters(const Observed& swept) const {
   std::set<ib::Lid> lids;
   if (options.shares_store && !inputs.knows_writers()) return lids;
-  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
-    if (n == swept.local_port.node) continue;
-    const auto& node = swept.fabric.node(n);
-    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
-    for (unsigned p = first; p <= last; ++p) {
-      const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
-      if (port == nullptr) continue;
-      const ib::Lid lid = port->get<&ib::wire::PortInfo::lid>();
-      if (!lid.is_unicast() || port->get<&ib::wire::PortInfo::master_sm_lid>() != lid) continue;
-      if (!options.shares_store || !inputs.is_writer(swept.fabric.port(n, p).guid))
-        lids.insert(lid);
-    }
-  }
+  for_each_end_port(swept, [&](ib::fabric::PortRef at, const ib::discover::ObservedPort& port) {
+    if (at.node == swept.local_port.node) return;
+    const ib::Lid lid = port.get<&ib::wire::PortInfo::lid>();
+    if (!lid.is_unicast() || port.get<&ib::wire::PortInfo::master_sm_lid>() != lid) return;
+    if (!options.shares_store || !inputs.is_writer(swept.fabric.port(at).guid)) lids.insert(lid);
+  });
   return lids;
 }
 
@@ -79,19 +88,13 @@ bool SubnetManager::Impl::was_our_lid(const Observed& swept, ib::Lid lid) const 
 }
 
 bool SubnetManager::Impl::another_was_master(const Observed& swept) const {
-  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
-    const auto& node = swept.fabric.node(n);
-    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
-    for (unsigned p = first; p <= last; ++p) {
-      const auto* port = swept.known_port({n, static_cast<std::uint8_t>(p)});
-      if (port == nullptr) continue;
-      const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-      if (sm_lid.is_unicast() && !was_our_lid(swept, sm_lid) &&
-          !(options.shares_store && inputs.has_written(sm_lid)))
-        return true;
-    }
-  }
-  return false;
+  bool was_master = false;
+  for_each_end_port(swept, [&](ib::fabric::PortRef, const ib::discover::ObservedPort& port) {
+    const ib::Lid sm_lid = port.get<&ib::wire::PortInfo::master_sm_lid>();
+    was_master = was_master || (sm_lid.is_unicast() && !was_our_lid(swept, sm_lid) &&
+                                !(options.shares_store && inputs.has_written(sm_lid)));
+  });
+  return was_master;
 }
 
 void SubnetManager::Impl::doubt_clients_of_others() {
@@ -170,19 +173,12 @@ void SubnetManager::Impl::note_who_was_away(const Observed& swept) {
 }
 
 void SubnetManager::Impl::note_who_is_gone(const Observed& swept) {
-  const auto names_ours = [this](const ib::discover::ObservedPort* port) {
-    return port != nullptr && port->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid;
-  };
-  for (NodeIndex n = 0; n < seen->nodes.size(); ++n) {
-    const auto& node = seen->fabric.node(n);
-    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
-    for (unsigned p = first; p <= last; ++p) {
-      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
-      const ib::Guid guid = seen->fabric.port(at).guid;
-      if (names_ours(seen->known_port(at)) && !swept.fabric.find_port_guid(guid))
-        told_gone[guid] = desired->sm_lid;
-    }
-  }
+  for_each_end_port(*seen, [&](ib::fabric::PortRef at, const ib::discover::ObservedPort& port) {
+    const ib::Guid guid = seen->fabric.port(at).guid;
+    if (port.get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid &&
+        !swept.fabric.find_port_guid(guid))
+      told_gone[guid] = desired->sm_lid;
+  });
   std::erase_if(told_gone, [&](const auto& port) {
     return swept.fabric.find_port_guid(port.first).has_value();
   });
