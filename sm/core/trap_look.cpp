@@ -21,6 +21,9 @@ namespace attr = ib::wire::attr;
 
 constexpr HoldDownLimits kLimits{8, std::chrono::seconds(10), std::chrono::seconds(1),
                                  std::chrono::seconds(10)};
+// Readings of all ports of a switch that nothing but a trap calls for, of all switches together.
+constexpr HoldDownLimits kReadings{64, std::chrono::seconds(10), std::chrono::seconds(1),
+                                   std::chrono::seconds(10)};
 constexpr ib::Duration kPatience = std::chrono::milliseconds(100);  // the answers of one look
 // Nothing that a CA says of itself is urgent; what a host does to itself as often as it likes costs
 // a sweep a second, however many hosts do.
@@ -46,6 +49,9 @@ std::string text_of(const ib::wire::Mad& answer) {
 
 }  // namespace
 
+TrapLook::TrapLook(ib::mad::Cookie owner, ib::Duration pause)
+    : owner_(owner), pause_(pause), readings_(kReadings) {}
+
 // ---- traps
 
 TrapLook::Sender& TrapLook::sender_of(Instant now, Guid port_guid) {
@@ -54,7 +60,7 @@ TrapLook::Sender& TrapLook::sender_of(Instant now, Guid port_guid) {
     return entry.second.wanted.empty() && entry.second.not_before <= now &&
            entry.second.hold.is_over(now);
   });
-  return senders_.emplace(port_guid, Sender{HoldDown(kLimits), {}, {}, false, {}, {}})
+  return senders_.emplace(port_guid, Sender{HoldDown(kLimits), {}, {}, false, {}, {}, {}})
       .first->second;
 }
 
@@ -132,7 +138,7 @@ void TrapLook::begin(Instant now, Guid guid, Sender& sender, const Observed& see
   look.wanted = wanted;
   look.since = sender.since;
   look.until = now + kPatience;
-  look.read_ports = during_sweep && seen.fabric.node(at->node).is_switch();
+  look.during_sweep = during_sweep && seen.fabric.node(at->node).is_switch();
   for (const Kind kind : wanted) {
     if (kind == Kind::LinkState) ask(look, Ask::SwitchInfo, 0, seen);
     if (kind == Kind::PortInfo) ask(look, Ask::PortInfo, at->port, seen);
@@ -170,15 +176,16 @@ void TrapLook::on_completion(Instant now, const ib::mad::Completion& completion,
   const auto [what, port] = look.asked.extract(completion.cookie).mapped();
   const bool answered = completion.reply && completion.reply->mad.status() == 0;
   if (answered) {
-    on_answer(look, what, port, completion.reply->mad, seen, flapping);
+    on_answer(now, look, what, port, completion.reply->mad, seen, flapping);
   } else {
     look.failed = true;
   }
   if (look.asked.empty()) end(now, it, seen, flapping);
 }
 
-void TrapLook::on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire::Mad& answer,
-                         const Observed& seen, const Flapping& flapping) {
+void TrapLook::on_answer(Instant now, Look& look, Ask what, std::uint8_t port,
+                         const ib::wire::Mad& answer, const Observed& seen,
+                         const Flapping& flapping) {
   const auto& node = seen.nodes[look.at.node];
   switch (what) {
     case Ask::SwitchInfo: {
@@ -193,7 +200,7 @@ void TrapLook::on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire
       } else if (look.says_change) {
         // Written as 1 it clears (IBA 14.2.5.4).
         ask(look, Ask::ClearChange, 0, seen, answer.data());
-      } else if (look.read_ports) {
+      } else if (look.during_sweep || may_read_ports(now, seen.fabric.port(look.at).guid)) {
         read_ports(look, seen, flapping);
       }
       return;
@@ -218,6 +225,15 @@ void TrapLook::on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire
                       node.info.system_image_guid;
       return;
   }
+}
+
+/// Of a switch whose trap is all that speaks of a change.
+bool TrapLook::may_read_ports(Instant now, Guid sender_guid) {
+  Sender& sender = sender_of(now, sender_guid);
+  if (now < sender.ports_not_before || readings_.is_held(now)) return false;
+  sender.ports_not_before = now + kReadings.window;
+  readings_.strike(now);
+  return true;
 }
 
 /// All but those that are held down: what changes there is of no interest.
@@ -259,7 +275,7 @@ void TrapLook::end(Instant now, Looks::iterator it, const Observed& seen, Flappi
     sender.hold.forgive();
   } else if (look.says_change) {
     flapping.on_change(now, seen.nodes[look.at.node].info.node_guid);
-  } else if (look.failed || !look.read_ports) {
+  } else if (look.failed || !look.during_sweep) {
     strike(now, it->first, sender);
   }
   looks_.erase(it);

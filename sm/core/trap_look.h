@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// TrapLook: whether traps are true. A machine. A trap costs one Get at the port or switch that sent
-// it, by its known path; only what really changed leads on to a sweep. Whose traps name nothing
-// that changed is held down, alone: they are repressed, and nobody looks.
+// TrapLook: whether traps are true. A machine. A trap costs one Get, or few more, at the port or
+// switch that sent it, by its known path; only what really changed leads on to a sweep. Whose traps
+// name nothing that changed is held down, alone: they are repressed, and nobody looks.
 //
 //   of a switch    SwitchInfo: PortStateChange says whether a port changed. Where one of its links
 //                  is held down, or a sweep was under way when the trap came (which may have read
-//                  the port before, and cleared the bit after), its ports are read as well.
+//                  the port before, and cleared the bit after), its ports are read as well. So they
+//                  are where it says nothing, since another master may have cleared the bit: once
+//                  in 10 s each, and of few switches at a time.
 //   of a CA        PortInfo, NodeDescription or NodeInfo against what the sweep saw
 //   no answer      by the known path, though the trap came: the path has changed
 //
@@ -34,7 +36,7 @@ class TrapLook {
   /// Cookies are `owner` and something in the low 40 bits.
   /// `pause`: between two looks at one sender, and from a trap to the sweep that it calls for, so
   /// that what belongs together comes together.
-  TrapLook(ib::mad::Cookie owner, ib::Duration pause) : owner_(owner), pause_(pause) {}
+  TrapLook(ib::mad::Cookie owner, ib::Duration pause);
 
   /// `sweeping`: a sweep or what follows from it is under way; the look begins when it has ended.
   void on_trap(ib::Instant now, ib::Lid from, const ib::wire::Notice& notice,
@@ -79,6 +81,7 @@ class TrapLook {
     bool during_sweep{false};
     ib::Instant since{0};  // the first of these came
     ib::Instant not_before{0};
+    ib::Instant ports_not_before{0};  // of a switch, where nothing calls for it but the trap
   };
   enum class Ask : std::uint8_t {
     SwitchInfo,
@@ -92,11 +95,11 @@ class TrapLook {
     ib::fabric::PortRef at;  // the sender
     std::set<Kind> wanted;
     ib::Instant since{0}, until{0};
-    bool read_ports{false};   // whatever SwitchInfo says
-    bool says_change{false};  // PortStateChange is set
-    bool changed{false};      // something that matters
-    bool renamed{false};      // NodeDescription did, which calls for no sweep
-    bool failed{false};       // it gave no answer, or a refusal
+    bool during_sweep{false};  // a trap came while a sweep read this switch
+    bool says_change{false};   // PortStateChange is set
+    bool changed{false};       // something that matters
+    bool renamed{false};       // NodeDescription did, which calls for no sweep
+    bool failed{false};        // it gave no answer, or a refusal
     std::map<ib::mad::Cookie, std::pair<Ask, std::uint8_t>> asked;  // with the port
   };
   using Looks = std::map<ib::Guid, Look>;
@@ -106,8 +109,10 @@ class TrapLook {
   void begin(ib::Instant now, ib::Guid guid, Sender& sender, const ib::discover::Observed& seen);
   void ask(Look& look, Ask what, std::uint8_t port, const ib::discover::Observed& seen,
            const std::byte* to_set = nullptr);
-  void on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire::Mad& answer,
-                 const ib::discover::Observed& seen, const Flapping& flapping);
+  void on_answer(ib::Instant now, Look& look, Ask what, std::uint8_t port,
+                 const ib::wire::Mad& answer, const ib::discover::Observed& seen,
+                 const Flapping& flapping);
+  bool may_read_ports(ib::Instant now, ib::Guid sender);
   void read_ports(Look& look, const ib::discover::Observed& seen, const Flapping& flapping);
   void end(ib::Instant now, Looks::iterator look, const ib::discover::Observed& seen,
            Flapping& flapping);
@@ -119,6 +124,7 @@ class TrapLook {
   ib::Duration pause_;
   std::map<ib::Guid, Sender> senders_;  // by port GUID; 0: those whom nobody knows
   Looks looks_;                         // under way, by sender
+  HoldDown readings_;                   // of all ports of a switch, for a trap alone
   std::uint32_t last_cookie_{0};
   std::vector<ib::mad::Request> queue_;
   std::optional<ib::Instant> sweep_wanted_;

@@ -52,8 +52,9 @@ TEST(HoldDown, WhatIsHeldMayHaveToBeQuietForAsLongAgain) {
   EXPECT_EQ(hold.until(), now + 1900ms);
 }
 
-/// A switch with LID 1 and two CAs with LIDs 2 and 3 at its ports 1 and 2.
-ib::discover::Observed small_fabric() {
+/// Switches with LID 1 and, of 4 ports each, as many as `more` from 4 on; two CAs with LIDs 2
+/// and 3.
+ib::discover::Observed small_fabric(std::uint64_t more = 0) {
   ib::discover::Observed seen;
   const auto add = [&](ib::wire::NodeType type, std::uint64_t guid, std::uint8_t ports) {
     ib::fabric::Node node;
@@ -76,6 +77,7 @@ ib::discover::Observed small_fabric() {
   add(ib::wire::NodeType::Switch, 1, 4);
   add(ib::wire::NodeType::ChannelAdapter, 2, 1);
   add(ib::wire::NodeType::ChannelAdapter, 3, 1);
+  for (std::uint64_t lid = 4; lid < 4 + more; ++lid) add(ib::wire::NodeType::Switch, lid, 4);
   seen.fabric.reindex();
   return seen;
 }
@@ -153,6 +155,12 @@ class Looks : public testing::Test {
     info.port_state_change = true;
     ib::wire::set_body(mad, info);
   }
+  static void port_is_down(ib::wire::Mad& mad) {
+    if (mad.attribute_id() != ib::wire::attr::kPortInfo) return;
+    ib::wire::PortInfo info;
+    info.port_state = ib::wire::PortState::Down;
+    ib::wire::set_body(mad, info);
+  }
   using Attributes = std::vector<std::uint16_t>;
 
   ib::discover::Observed seen_{small_fabric()};
@@ -163,11 +171,40 @@ class Looks : public testing::Test {
 };
 
 TEST_F(Looks, ATrapCostsOneGetAndSweepsNothingWhereNothingChanged) {
-  trap(128, Lid{1});
-  trap(129, Lid{1});
-  EXPECT_EQ(ask(unchanged), Attributes{ib::wire::attr::kSwitchInfo});
+  trap(130, Lid{2});
+  trap(144, Lid{2});
+  EXPECT_EQ(ask(unchanged), Attributes{ib::wire::attr::kPortInfo});
   EXPECT_FALSE(look_.take_sweep_wanted());
   EXPECT_EQ(look_.due(), ib::kNever);
+}
+
+/// Another master may have cleared what the switch says by the time of the look.
+TEST_F(Looks, PortsOfASwitchThatSaysNothingAreReadOnceInAWhile) {
+  trap(128, Lid{1});
+  trap(129, Lid{1});
+  EXPECT_EQ(ask(unchanged).size(), 1U + 4U);
+  EXPECT_FALSE(look_.take_sweep_wanted());
+  now_ = now_ + 1s;
+  trap(128, Lid{1});
+  EXPECT_EQ(ask(unchanged), Attributes{ib::wire::attr::kSwitchInfo});
+  now_ = now_ + 10s;
+  trap(128, Lid{1});
+  EXPECT_EQ(ask(port_is_down).size(), 1U + 4U);
+  EXPECT_TRUE(look_.take_sweep_wanted());
+}
+
+/// Who forges traps of all switches does not have all their ports read.
+TEST_F(Looks, PortsOfManySwitchesThatSayNothingAreReadOfSomeOnly) {
+  constexpr std::uint16_t kSwitches = 200;
+  seen_ = small_fabric(kSwitches);
+  std::size_t ports = 0;
+  for (unsigned second = 0; second < 60; ++second, now_ = now_ + 1s) {
+    for (std::uint16_t lid = 4; lid < 4 + kSwitches; ++lid) trap(128, Lid{lid});
+    const auto asked = ask(unchanged);
+    ports += static_cast<std::size_t>(std::ranges::count(asked, ib::wire::attr::kPortInfo));
+  }
+  EXPECT_GE(ports, 64U * 4U);
+  EXPECT_LE(ports, 80U * 4U);
 }
 
 TEST_F(Looks, APortThatChangedIsSweptForOnePauseAfterTheTrap) {
@@ -213,12 +250,7 @@ TEST_F(Looks, AfterASweepThePortsAreReadSinceTheSweepMayHaveClearedTheBit) {
   EXPECT_FALSE(look_.take_sweep_wanted());
   now_ = now_ + 1s;
   trap(128, Lid{1});
-  ask([](ib::wire::Mad& mad) {
-    if (mad.attribute_id() != ib::wire::attr::kPortInfo) return;
-    ib::wire::PortInfo info;
-    info.port_state = ib::wire::PortState::Down;
-    ib::wire::set_body(mad, info);
-  });
+  ask(port_is_down);
   EXPECT_TRUE(look_.take_sweep_wanted());
 }
 
