@@ -3,7 +3,6 @@
 
 #include <iterator>
 
-#include "libdiag/fabric/labels.h"
 #include "sm/core/foreign_store.h"
 #include "sm/core/impl.h"
 #include "sm/device/tables/kinds.h"
@@ -224,48 +223,6 @@ void SubnetManager::Impl::doubt_brought_up(const Observed& swept,
   if (!sweeps_part)
     for (const auto& node : swept.nodes) asked_anew.push_back(node.info.node_guid);
   for (const ib::Guid guid : brought_up.doubtful(swept, asked_anew)) known.doubt(guid);
-}
-
-bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swept) {
-  if (!desired) return false;
-  std::string by_another;
-  for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
-    const auto& node = swept.fabric.node(n);
-    for (unsigned p = node.is_switch() ? 0 : 1; p <= (node.is_switch() ? 0U : node.num_ports);
-         ++p) {
-      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
-      const auto* port = swept.known_port(at);
-      if (port == nullptr) continue;
-      const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-      if (!sm_lid.is_unicast() || sm_lid == desired->sm_lid) continue;
-      // One that was not told ours yet has been doubted already, and what it was asked since
-      // counts.
-      const auto before = seen->fabric.find_node(node.guid);
-      const auto* was = before ? seen->known_port({*before, at.port}) : nullptr;
-      if (was != nullptr && was->get<&ib::wire::PortInfo::master_sm_lid>() == sm_lid) continue;
-      known.doubt(node.guid);
-      const auto gone = told_gone.find(swept.fabric.port(at).guid);
-      const bool named_ours =
-          was != nullptr ? was->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid
-                         : gone != told_gone.end() && gone->second != sm_lid;
-      if (by_another.empty() && named_ours)
-        by_another = fmt::format("{} was told since that LID {} is its subnet manager's",
-                                 ib::fabric::port_label(swept.fabric, at), sm_lid.value);
-    }
-  }
-  if (by_another.empty()) return false;
-  // Some host's Set may have done it.
-  if (now < read_back_from) {
-    read_back_at = read_back_from;
-    return false;
-  }
-  read_back_from = now + kStartsApart;
-  read_back_at = kNever;
-  log(LogLevel::Warning, "sweep",
-      fmt::format("{}: another subnet manager was master meanwhile, and what devices hold is read "
-                  "again",
-                  by_another));
-  return true;
 }
 
 void SubnetManager::Impl::follow_mastership(Instant now) {
