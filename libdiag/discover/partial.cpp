@@ -70,6 +70,8 @@ void Sweep::Impl::begin_partial() {
     claim[seen.port_index(at)] = entry;
     claim[seen.port_index(entry)] = at;
   }
+  // What somebody told it no switch shows.
+  if (seen.nodes[seen.local_port.node].usable) ask_port(seen.local_port, false);
   for (const PartialSweep::Place& place : given.places) {
     if (const auto n = seen.fabric.find_node(place.node))
       examine(*n, place.read_ports);

@@ -28,7 +28,7 @@
 
 namespace ib::discover {
 
-/// What is swept of a fabric that is known.
+/// What is swept of a fabric that is known: the local port, and what is around some places.
 struct PartialSweep {
   struct Place {
     Guid node;

@@ -125,7 +125,7 @@ TEST(BringUp, SwitchThatRebootsWhileTablesAreWrittenLosesNoRoute) {
 /// A cable that goes while a sweep asks over it leaves nodes without an answer that are there.
 TEST(Sweep, NobodyIsLeftOutForACableThatGoesWhileItIsLookedOver) {
   unsigned cut_short = 0;
-  for (unsigned after = 1; after < 120; after += 7) {
+  for (unsigned after = 1; after < 120; after += 4) {
     SCOPED_TRACE(after);
     ib::fabric::Grid torus;
     torus.sizes = {4, 4};
