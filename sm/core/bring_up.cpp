@@ -161,13 +161,13 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
   }
   doubt_brought_up(*found, asked_anew);
-  const bool told_by_another = doubt_told_by_others(now, *found);
-  const bool strayed = doubt_strays(*found);
+  const std::set<ib::Guid> strayed = doubt_strays(*found);
+  const bool told_by_another = doubt_told_by_others(now, *found, strayed);
   if (told_by_another) {
     (sweeps_part ? reads_back : operator_asked) = true;
     doubt_who_names_nobody(*found, true);
   }
-  if (sweeps_part && (strayed || told_by_another || was_cut_off(*found))) {
+  if (sweeps_part && (!strayed.empty() || told_by_another || was_cut_off(*found))) {
     go(Event::Inconsistent);
     found.reset();
     return want_sweep(now, Reason::Unfinished);
@@ -201,10 +201,10 @@ void SubnetManager::Impl::doubt_tables(const Observed& swept) {
     if (node.switch_info) known.doubtful.insert(node.info.node_guid);
 }
 
-bool SubnetManager::Impl::doubt_strays(const Observed& swept) {
-  if (!desired) return false;
-  const std::set<ib::Guid> doubted = strays.between(*seen, swept);
-  if (doubted.empty()) return false;
+std::set<ib::Guid> SubnetManager::Impl::doubt_strays(const Observed& swept) {
+  if (!desired) return {};
+  std::set<ib::Guid> doubted = strays.between(*seen, swept);
+  if (doubted.empty()) return doubted;
   log(LogLevel::Info, "sweep",
       fmt::format("cables were moved while nodes were told what to hold, by ways that may have led "
                   "to others: what {} of them hold is read again",
@@ -215,7 +215,7 @@ bool SubnetManager::Impl::doubt_strays(const Observed& swept) {
         doubted.contains(seen->fabric.node(a.port.node).guid))
       inputs.reregister_pending.insert(a.guid);
   strays.forget();
-  return true;
+  return doubted;
 }
 
 void SubnetManager::Impl::doubt_brought_up(const Observed& swept,

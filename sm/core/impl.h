@@ -270,16 +270,20 @@ struct SubnetManager::Impl {
   void end_sweep(Instant now);
 
   /// Of nodes that may have been told or asked what others were meant to be, by the ways of before
-  /// the sweep, nothing is believed. True: and ports are to be read again.
+  /// the sweep, nothing is believed. Which; if any, ports are to be read again.
   void doubt_tables(const Observed& swept);
-  bool doubt_strays(const Observed& swept);
+  std::set<ib::Guid> doubt_strays(const Observed& swept);
   /// Nor of those that were perhaps rebooted while they were brought up. `asked_anew`: nodes that a
   /// sweep of a part asked.
   void doubt_brought_up(const Observed& swept, std::vector<ib::Guid> asked_anew);
-  /// Nor of those that name another subnet manager than this one, which told them what to hold.
-  /// True: one of them had been told this one, so another one was master since, and may have told
-  /// others what to hold that do not tell: all is to be read back now.
-  bool doubt_told_by_others(Instant now, const Observed& swept);
+  /// Nor of those that name another subnet manager than this one, which told them what to hold, or
+  /// were given a LID by one whose own is ours. True: one of them had been told this one, so
+  /// another one was master since, and may have told others what to hold that do not tell: all is
+  /// to be read back now. `strayed`: nodes that may have been given the LID of another one by us.
+  bool doubt_told_by_others(Instant now, const Observed& swept, const std::set<ib::Guid>& strayed);
+  /// The port was given another LID than it had and than is stored for it. `was`: before.
+  bool was_renumbered(const Observed& swept, ib::fabric::PortRef at,
+                      const ib::discover::ObservedPort* was) const;
 
   // ---- other subnet managers
 

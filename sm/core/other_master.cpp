@@ -155,7 +155,21 @@ void SubnetManager::Impl::end_half_way(Instant now, bool another_was_heard) {
   if (operator_asked || balancing) want_sweep(now, Reason::Operator);
 }
 
-bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swept) {
+/// The LID of another one may be ours, and is what ports name then: it gave them others than we
+/// did.
+bool SubnetManager::Impl::was_renumbered(const Observed& swept, ib::fabric::PortRef at,
+                                         const ib::discover::ObservedPort* was) const {
+  const ib::Guid guid = swept.fabric.port(at).guid;
+  if (was == nullptr && !told_gone.contains(guid)) return false;
+  const ib::Lid lid = swept.port(at).get<&ib::wire::PortInfo::lid>();
+  const auto ours = inputs.stored_lids().find(guid);
+  if (!lid.is_unicast() || ours == inputs.stored_lids().end() || ours->second.lid == lid)
+    return false;
+  return was == nullptr || was->get<&ib::wire::PortInfo::lid>() != lid;
+}
+
+bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swept,
+                                               const std::set<ib::Guid>& strayed) {
   if (!desired) return false;
   std::string by_another;
   for (NodeIndex n = 0; n < swept.nodes.size(); ++n) {
@@ -166,11 +180,22 @@ bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swep
       const auto* port = swept.known_port(at);
       if (port == nullptr) continue;
       const ib::Lid sm_lid = port->get<&ib::wire::PortInfo::master_sm_lid>();
-      if (!sm_lid.is_unicast() || sm_lid == desired->sm_lid) continue;
-      // One that was not told ours yet has been doubted already, and what it was asked since
-      // counts.
+      if (!sm_lid.is_unicast()) continue;
       const auto before = seen->fabric.find_node(node.guid);
       const auto* was = before ? seen->known_port({*before, at.port}) : nullptr;
+      if (sm_lid == desired->sm_lid) {
+        if (strayed.contains(node.guid) || !was_renumbered(swept, at, was)) continue;
+        known.doubt(node.guid);
+        if (by_another.empty())
+          by_another = fmt::format(
+              "{} holds LID {}, which this subnet manager did not give it: another one, whose own "
+              "LID is ours, may have been master meanwhile",
+              ib::fabric::port_label(swept.fabric, at),
+              port->get<&ib::wire::PortInfo::lid>().value);
+        continue;
+      }
+      // One that was not told ours yet has been doubted already, and what it was asked since
+      // counts.
       if (was != nullptr && was->get<&ib::wire::PortInfo::master_sm_lid>() == sm_lid) continue;
       known.doubt(node.guid);
       const auto gone = told_gone.find(swept.fabric.port(at).guid);
@@ -178,8 +203,10 @@ bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swep
           was != nullptr ? was->get<&ib::wire::PortInfo::master_sm_lid>() == desired->sm_lid
                          : gone != told_gone.end() && gone->second != sm_lid;
       if (by_another.empty() && named_ours)
-        by_another = fmt::format("{} was told since that LID {} is its subnet manager's",
-                                 ib::fabric::port_label(swept.fabric, at), sm_lid.value);
+        by_another = fmt::format(
+            "{} was told since that LID {} is its subnet manager's: another subnet manager was "
+            "master meanwhile",
+            ib::fabric::port_label(swept.fabric, at), sm_lid.value);
     }
   }
   if (by_another.empty()) return false;
@@ -190,10 +217,7 @@ bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swep
   }
   read_back_from = now + kStartsApart;
   read_back_at = kNever;
-  log(LogLevel::Warning, "sweep",
-      fmt::format("{}: another subnet manager was master meanwhile, and what devices hold is read "
-                  "again",
-                  by_another));
+  log(LogLevel::Warning, "sweep", by_another + ", and what devices hold is read again");
   return true;
 }
 

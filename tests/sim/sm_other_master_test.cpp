@@ -220,6 +220,49 @@ TEST_F(OtherMaster, WhomAHostNamesThatWasToldOtherwiseMayHaveToldSwitchesOtherTa
   EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 2);
 }
 
+/// Likewise where the LID of that one was ours, which ports name: they hold LIDs that they were not
+/// given here. Of those that a sweep of a part does not look at our own does.
+TEST_F(OtherMaster, ThatHadOurLidGaveLidsThatTellOfIt) {
+  for (const bool our_own : {false, true}) {
+    SCOPED_TRACE(our_own);
+    run_ = std::make_unique<SmOnModel>(small_tree());
+    ASSERT_TRUE(run_->run_until_reports(1));
+    run_->run_for(15s);
+    const auto& f = run_->model().topology();
+    Stranger stranger(*run_, Stranger::last_host(f));
+    const ib::fabric::PortRef told{stranger.at().node - 1, 1}, given = our_own ? run_->at() : told;
+    const ib::fabric::NodeIndex n = f.port(run_->at()).peer.node;
+    ASSERT_NE(f.port(told).peer.node, n);
+    const ib::Lid lid = run_->model().port_info(told).lid, own = run_->model().port_info(given).lid;
+    ib::wire::LinearForwardingTable table;
+    for (std::uint16_t i = 0; i < 64; ++i) table.port[i] = run_->model().lft(n, ib::Lid{i});
+    const std::uint8_t port = std::exchange(table.port[lid.value], std::uint8_t{255});
+    stranger.set(run_->model().port_info({n, 0}).lid, attr::kLinearForwarding, 0, table);
+    const auto give = [&] {
+      auto info = run_->model().port_info(given);
+      info.lid = ib::Lid{500};
+      info.port_state = ib::wire::PortState::NoChange;
+      info.port_physical_state = ib::wire::PhysState::NoChange;
+      stranger.set(own, attr::kPortInfo, 0, info);
+      run_->run_for(10ms);
+      ASSERT_EQ(run_->model().port_info(given).lid, ib::Lid{500}) << "the Set took";
+    };
+    if (!our_own) give();
+    const auto before = run_->sm().counters();
+    ASSERT_TRUE(run_->model().link_down(run_->now(), told));
+    ASSERT_TRUE(run_->model().link_up(run_->now(), told));
+    while (run_->sm().counters().traps == before.traps) run_->run_for(1ms);
+    if (our_own) give();
+    ASSERT_EQ(run_->model().lft(n, lid), 255) << "the Set took";
+    ASSERT_EQ(run_->sm().counters().partial_sweeps, before.partial_sweeps);
+    run_->run_for(2s);
+    EXPECT_EQ(run_->model().lft(n, lid), port);
+    EXPECT_EQ(run_->model().port_info(given).lid, own);
+    EXPECT_EQ(run_->sm().counters().partial_sweeps, before.partial_sweeps + 1);
+    EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps + 1);
+  }
+}
+
 /// It started while the way there was out, and was master after its switch had been read.
 TEST_F(OtherMaster, ThatProgrammedASwitchDuringTheFirstSweepIsLookedForBeforeAnythingIsSet) {
   run_ = std::make_unique<SmOnModel>(small_tree());
