@@ -91,6 +91,14 @@ void add_virtual_ports(EndPorts& ports, const Observed& observed, const VirtualP
   }
 }
 
+EndPorts ports_with_keys(const Desired& desired, const Observed& observed,
+                         const policy::PartitionPolicy& policy, const VirtualPorts* virtual_ports) {
+  EndPorts ports = end_ports(observed, desired.lids, desired.sm_port);
+  give_keys(ports, policy);
+  add_virtual_ports(ports, observed, virtual_ports, policy);
+  return ports;
+}
+
 /// Ports of switches in front of ports whose virtual ports are not known yet are read, and stay as
 /// they are.
 void leave_waiting(PKeyPlan& plan, const EndPorts& ports, const Observed& observed,
@@ -115,9 +123,7 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held,
                                      const VirtualPorts* virtual_ports) {
-  EndPorts ports = end_ports(observed, desired.lids, desired.sm_port);
-  give_keys(ports, *policy);
-  add_virtual_ports(ports, observed, virtual_ports, *policy);
+  const EndPorts ports = ports_with_keys(desired, observed, *policy, virtual_ports);
   PKeyPlan plan = plan_p_keys(observed, ports.keys, held, options);
   desired.unread_p_keys = take_unread(plan, observed, held);
   if (options.awaits_virtual_ports) leave_waiting(plan, ports, observed, virtual_ports);
@@ -144,6 +150,15 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
   std::ranges::move(policy::ambiguous_names(*desired.partitions, ports.facts),
                     std::back_inserter(plan.alarms));
   return std::move(plan.alarms);
+}
+
+GivenKeys given_keys(const Desired& desired, const Observed& observed,
+                     const policy::PartitionPolicy& policy, const VirtualPorts* virtual_ports) {
+  GivenKeys given;
+  for (const EndPortKeys& end : ports_with_keys(desired, observed, policy, virtual_ports).keys)
+    for (const auto* keys : {&end.keys, &end.of_virtual_ports})
+      for (const policy::PortPartition& key : *keys) given.emplace(end.port, key.p_key);
+  return given;
 }
 
 void gather_blocks(Desired& desired, std::vector<WantedBlock> guids) {

@@ -11,6 +11,8 @@
 #include <set>
 
 #include "sm/device/tables/kinds.h"
+#include "sm/plan/partitions.h"
+#include "tests/unit/sm/policy/policy_of.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::plan {
@@ -260,6 +262,30 @@ TEST_F(PlanPKeys, APortLetsPassWhatVirtualPortsBehindItHave) {
   const auto p = plan({{hosts[0], keys({0xFFFF, 0x8001}), keys({0xFFFF, 0x8012, 0x8012})}});
   EXPECT_THAT(keys_of(p, hosts[0]), ElementsAre(PKey{0xFFFF}, PKey{0x8001}));
   EXPECT_THAT(keys_of(p, leaf_of(hosts[0])), ElementsAre(PKey{0xFFFF}, PKey{0x8001}, PKey{0x8012}));
+}
+
+TEST_F(PlanPKeys, KeysAreGivenToThePortsThatThePolicyNamesAndThroughThoseOfVirtualPorts) {
+  const ib::Guid of_host = observed.fabric.port(hosts[1]).guid;
+  Desired desired;
+  desired.lids = {{hosts[0], observed.fabric.port(hosts[0]).guid, ib::Lid{1}, 0},
+                  {hosts[1], of_host, ib::Lid{2}, 0},
+                  {hosts[2], observed.fabric.port(hosts[2]).guid, ib::kNoLid, 0}};
+  desired.sm_port = hosts[0];
+  VirtualPort vport;
+  vport.state = ib::wire::PortState::Active;
+  vport.guid = ib::Guid{0x77};
+  const VirtualPorts virtual_ports{{of_host, {true, 1, {vport}}}};
+  const auto policy = policy::test::policy_of(
+      "Default=0x7fff : ALL, SELF=full;\n"
+      "red=0x1 : " +
+      to_string(of_host) +
+      "=full;\n"
+      "blue=0x2 : 0x77;\n");
+  EXPECT_EQ(given_keys(desired, observed, *policy, &virtual_ports),
+            (GivenKeys{{hosts[0], PKey{0xFFFF}},
+                       {hosts[1], PKey{0x7FFF}},
+                       {hosts[1], PKey{0x8001}},
+                       {hosts[1], PKey{0x0002}}}));
 }
 
 }  // namespace
