@@ -423,12 +423,18 @@ void SubnetManager::Impl::end_apply(Instant now) {
   for (const NodeIndex n : applying->fell_back()) known.doubt(seen->fabric.node(n).guid);
   applying.reset();
   m_keys.learn(*seen);
-  if (is_broken_off || is_outdated) return end_half_way(now, is_broken_off);
+  if (is_broken_off || is_outdated)
+    return end_half_way(now, !is_broken_off                       ? LeftFor::FabricChanged
+                             : reasons.contains(Reason::Election) ? LeftFor::AnotherHeard
+                                                                  : LeftFor::KeysTaken);
   if (std::exchange(tells_first, false)) {
     go(Event::ReadToRecall);
     return recall(Recall::Take);
   }
-  if (done == State::Reading && !is_stopgap && decides_again()) return drop_read_plan(now);
+  if (done == State::Reading && !is_stopgap) {
+    if (decides_again()) return drop_read_plan(now, LeftFor::AnotherHeard);
+    if (leaves_taken_keys()) return drop_read_plan(now, LeftFor::KeysTaken);
+  }
   const bool looked = std::exchange(looks_for_routes, false);
   if (looked && plan_by_found_routes(now)) return;
   go(Event::Applied);
@@ -463,7 +469,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     if (holds_all && snapshot && !snapshot->up) want_sweep(now, Reason::Unfinished);
     return;
   }
-  decisions_again = 0;
+  decisions_again = plans_left = 0;
   inputs.sa_state_lost = false;
   Report report = make_report(*desired, *seen, failures, refusals);
   report.differences = std::move(differences);

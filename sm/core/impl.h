@@ -178,6 +178,7 @@ struct SubnetManager::Impl {
   unsigned inconsistent_sweeps{0};  // in a row, which were not used
   unsigned unsaid_sweeps{0};        // in a row, of which nothing was said
   unsigned decisions_again{0};      // in a row
+  unsigned plans_left{0};           // likewise, for P_Keys that were taken away since
   bool published_before_active{false};
 
   // The bring-up being reported.
@@ -444,12 +445,22 @@ struct SubnetManager::Impl {
   /// over. True: one that routes were left for is among the latter.
   bool tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals);
 
-  void drop_read_plan(Instant now);
+  /// The operator has taken P_Keys away that the plan gives.
+  bool gives_taken_keys() const;
+  /// Likewise, and the sweep that he asked for is due, so by this plan nothing more is set. Twice
+  /// in a row at most, or who changes partitions all the time could hold everything up.
+  bool leaves_taken_keys();
+  /// What is under way is waited for, so that of each device it is known what it took.
+  void break_off_taken_keys();
+
+  /// Why a plan is left before all of it is programmed.
+  enum class LeftFor : std::uint8_t { AnotherHeard, FabricChanged, KeysTaken };
+  void drop_read_plan(Instant now, LeftFor why);
   /// Another subnet manager was heard that may be master: nothing more is set by the plan that is
   /// being programmed (decides_again()).
   void break_off(Instant now);
-  /// That, or ports changed before the first table was written.
-  void end_half_way(Instant now, bool another_was_heard);
+  /// FabricChanged: ports did before the first table was written.
+  void end_half_way(Instant now, LeftFor why);
   /// Whether what it says may change by another sweep at once.
   bool is_unsettled(const Report& report);
   void end_apply(Instant now);

@@ -8,6 +8,12 @@
 #include "sm/core/impl.h"
 
 namespace sm::core {
+namespace {
+
+constexpr const char* kAnotherHeard = "another subnet manager was heard, and may be master";
+constexpr const char* kKeysTaken = "it gives P_Keys that the operator has taken away since";
+
+}  // namespace
 
 bool SubnetManager::Impl::decides_again() {
   if (!reasons.contains(Reason::Election) || decisions_again >= kInconsistentSweepsMax)
@@ -100,7 +106,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   renamed.clear();
   sweep_at = whole_at = look_at = rename_at = multicast_at = balance_at = refused_at =
       forget_groups_at = cut_at = read_back_at = kNever;
-  round = inconsistent_sweeps = unsaid_sweeps = 0;
+  round = inconsistent_sweeps = unsaid_sweeps = plans_left = 0;
   taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = is_stopgap = balancing =
       false;
   tells_first = false;
@@ -112,11 +118,11 @@ void SubnetManager::Impl::stand_down(Instant now) {
 }
 
 /// Before anything is set by it it is decided once more who is master.
-void SubnetManager::Impl::drop_read_plan(Instant now) {
+void SubnetManager::Impl::drop_read_plan(Instant now, LeftFor why) {
   go(Event::PlanDropped);
   log(LogLevel::Info, "plan",
-      "the plan is dropped before it is programmed: another subnet manager was heard, and may be "
-      "master");
+      fmt::format("the plan is dropped before it is programmed: {}",
+                  why == LeftFor::AnotherHeard ? kAnotherHeard : kKeysTaken));
   if (!snapshot) {
     desired.reset();
     inputs.forget_routes();
@@ -133,20 +139,21 @@ void SubnetManager::Impl::break_off(Instant now) {
   transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) == kOwnerApply; });
 }
 
-void SubnetManager::Impl::end_half_way(Instant now, bool another_was_heard) {
+void SubnetManager::Impl::end_half_way(Instant now, LeftFor why) {
   go(Event::BrokenOff);
+  const bool has_changed = why == LeftFor::FabricChanged;
   log(LogLevel::Info, "apply",
-      another_was_heard
-          ? "what is being programmed is broken off: another subnet manager was heard, and may be "
-            "master"
-          : "the fabric changed since it was swept: it is swept again before any table is written");
-  if (!another_was_heard) {
+      has_changed
+          ? "the fabric changed since it was swept: it is swept again before any table is written"
+          : fmt::format("what is being programmed is broken off: {}",
+                        why == LeftFor::AnotherHeard ? kAnotherHeard : kKeysTaken));
+  if (has_changed) {
     ++decisions_again;
     want_sweep(now, Reason::Unfinished);
   }
   // Nothing was programmed by a first plan, and the next sweep is a first one again, which tells no
   // switch of another master to forget what it has said.
-  if (!another_was_heard && swept_first && !snapshot && sets_this_time == 0) {
+  if (has_changed && swept_first && !snapshot && sets_this_time == 0) {
     desired.reset();
     inputs.forget_routes();
     reads_back = true;

@@ -17,6 +17,7 @@ namespace {
 
 /// After a take-over clients have so long to register again before trees of others are cleared.
 constexpr Duration kGroupsKept = std::chrono::seconds(60);
+constexpr unsigned kPlansLeftMax = 2;  // in a row, for P_Keys that were taken away
 
 }  // namespace
 
@@ -110,6 +111,35 @@ void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
   }
   submit(now);
   run(now);
+}
+
+bool SubnetManager::Impl::gives_taken_keys() const {
+  const bool same_names = named_by == options.node_names;
+  if (desired->partitions == options.plan.partitions && same_names) return false;
+  auto now_named = seen;  // members may go by names
+  if (!same_names) {
+    now_named = std::make_shared<Observed>(*seen);
+    (options.node_names ? *options.node_names : ib::fabric::NodeNames{})
+        .name_all(now_named->fabric);
+  }
+  const auto virtual_ports = vports.known();
+  const auto planned = plan::given_keys(*desired, *seen, *desired->partitions, virtual_ports.get());
+  const auto in_force =
+      plan::given_keys(*desired, *now_named, *options.plan.partitions, virtual_ports.get());
+  return !std::ranges::includes(in_force, planned);
+}
+
+bool SubnetManager::Impl::leaves_taken_keys() {
+  const bool is_due = sweeping && !paused &&
+                      (reasons.contains(Reason::Operator) || reasons.contains(Reason::Partitions));
+  if (!is_due || plans_left >= kPlansLeftMax || !gives_taken_keys()) return false;
+  ++plans_left;
+  return true;
+}
+
+void SubnetManager::Impl::break_off_taken_keys() {
+  const bool sets = state == State::Applying || state == State::Programming;
+  if (sets && !applying->is_broken_off() && leaves_taken_keys()) applying->break_off();
 }
 
 void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept,

@@ -71,6 +71,7 @@ void SubnetManager::sweep_now(Instant now, Reason reason) {
   if (!impl_->mastership.sweeps()) return;
   if (reason == Reason::Operator) impl_->outdate_plan();
   impl_->want_sweep(now, reason);
+  impl_->break_off_taken_keys();
   impl_->run(now);
 }
 void SubnetManager::light_sweep_now(Instant now) {
