@@ -5,6 +5,7 @@
 set -u
 bin=$(readlink -f "$1")
 topology=${2-}
+given=$topology
 work=$(mktemp -d "${TMPDIR:-/tmp}/ibkit-demo.XXXXXX")
 socket=$work/fabric.sock
 export PATH=$bin:$PATH
@@ -49,16 +50,25 @@ if [ -z "$topology" ]; then
   ibfabric gen $kind > "$topology" || die "ibfabric gen failed"
 else
   topology=$(readlink -f "$topology")
-  ibtopo --load "$topology" > /dev/null || exit 2  # it has said what is wrong, and where
-  say "A fabric: $topology"
 fi
+# The same file as ibtopo writes it, whatever version and editor it is of. Of one that ends in the middle what is there will do.
+ibtopo --load "$topology" > "$work/plain.topo"
+case $? in
+  0 | 3) ;;
+  *) exit 2 ;; # ibtopo has said what is wrong, and where
+esac
+[ -n "$given" ] && say "A fabric: $topology"
 
 # Two hosts far apart in the file, each with a cable; aggregation nodes are no hosts.
 read -r host_a host_b < <(awk '
   /^Ca/ { split($0, q, "\""); id = q[2]; cable = 0; skip = /Aggregation Node/ }
   /^\[[0-9]+\]/ && id != "" && !skip && !cable { cable = 1; all[n++] = id }
-  END { print all[0], all[n - 1] }' "$topology")
+  END { if (n > 1) print all[0], all[n - 1] }' "$work/plain.topo")
 [ -n "${host_b-}" ] || die "no two hosts with cables in $topology"
+target=0x${host_b#?-}
+# A file may have other ids, and names instead of GUIDs.
+grep -qF "\"$host_a\"" "$topology" || host_a=0x${host_a#?-}
+grep -qF "\"$host_b\"" "$topology" || host_b=$target
 
 say "ibfabric serves it"
 ibfabric serve "$topology" --socket "$socket" > "$work/fabric.log" 2>&1 &
@@ -77,8 +87,6 @@ for host in "$host_a" "$host_b"; do
   wait_for "$work/agent-$host.log" 'ready' 20 || { cat "$work/agent-$host.log" >&2; die "no agent on $host"; }
   printf '%s: %s\n' "$host" "$(cat "$work/agent-$host.log")"
 done
-
-target=0x${host_b#?-}
 
 say "ibtracer from $host_a to $host_b: what the tables say, and what each hop confirms"
 show_on "$host_a" ibtracer -v --guid "$target"

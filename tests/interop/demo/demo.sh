@@ -32,6 +32,15 @@ grep -q '^\$ ibfabric ctl .* link down ' "$dir/out" || fail "no cable of the pai
 grep -q '^\$ ibfabric ctl .* link up ' "$dir/out" || fail "no cable of the pair came up"
 [ "$(grep -c '^VERIFIED lid ' "$dir/out")" = 3 ] || fail "not three traces of the pair"
 
+# A file as people keep it: `Hca` of old versions, lines that are indented, carriage returns, the end cut off; then names for ids.
+sed 's/^Ca/Hca/; s/^/ /; s/$/\r\r/' "$dir/pair.topo" | head -c -30 >"$dir/kept.topo"
+printf '%s\n' 'Switch 4 "one"' '[1] "a"[1]' '[3] "two"[3]' 'Switch 4 "two"' '[1] "b"[1]' '[3] "one"[3]' 'Hca 2 "a"' '[1] "one"[1]' \
+  'Hca 2 "b"' '[1] "two"[1]' >"$dir/names.topo"
+for kind in kept names; do
+  IBKIT_DEMO_SVG=$dir/$kind.svg timeout 150 "$1/tools/demo.sh" "$2" "$dir/$kind.topo" >"$dir/out" 2>&1 || fail "status $? of $kind.topo"
+  [ "$(grep -c '^VERIFIED lid ' "$dir/out")" = 3 ] || fail "not three traces of $kind.topo"
+done
+
 # What is no topology is refused, with the place.
 echo nonsense >"$dir/nonsense"
 timeout 150 "$1/tools/demo.sh" "$2" "$dir/nonsense" >"$dir/out" 2>&1
