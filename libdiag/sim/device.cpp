@@ -23,9 +23,13 @@ struct Target {
   SimPort& at() const { return model.ports_[port]; }
 };
 
+/// Whose a trait is.
+enum class Of : std::uint8_t { Node, Switch, Ca, Port, SwitchPort, CaPort };
+constexpr bool of_ports(Of of) { return of >= Of::Port; }
+
 struct TraitRow {
   std::string_view name;
-  bool of_port;
+  Of of;
   const char* expected;
   std::optional<Value> (*parse)(std::string_view text);
   void (*apply)(const Target& target, Value value);
@@ -95,40 +99,40 @@ void add_attribute(const Target& t, Value id) {
 }
 
 constexpr TraitRow kRows[] = {
-    {"vl_cap", true, "1, 2, 4, 8 or 15 VLs", vls,
+    {"vl_cap", Of::Port, "1, 2, 4, 8 or 15 VLs", vls,
      [](const Target& t, Value code) {
        auto& info = t.at().info;
        info.vl_cap = static_cast<std::uint8_t>(code);
        info.operational_vls = std::min(info.operational_vls, info.vl_cap);
      }},
-    {"mtu_cap", true, "256, 512, 1024, 2048 or 4096 bytes", mtu,
+    {"mtu_cap", Of::Port, "256, 512, 1024, 2048 or 4096 bytes", mtu,
      [](const Target& t, Value code) {
        auto& info = t.at().info;
        info.mtu_cap = static_cast<std::uint8_t>(code);
        info.neighbor_mtu = std::min(info.neighbor_mtu, info.mtu_cap);
      }},
-    {"neighbor_mtu", true, "256, 512, 1024, 2048 or 4096 bytes", mtu,
+    {"neighbor_mtu", Of::Port, "256, 512, 1024, 2048 or 4096 bytes", mtu,
      [](const Target& t, Value code) {
        t.at().info.neighbor_mtu = std::min(static_cast<std::uint8_t>(code), t.at().info.mtu_cap);
      }},
-    {"vl_arb_cap", true, "entries of each arbitration table, 0 to 64", number<0, 64>,
+    {"vl_arb_cap", Of::Port, "entries of each arbitration table, 0 to 64", number<0, 64>,
      [](const Target& t, Value entries) {
        t.at().info.vl_arbitration_high_cap = t.at().info.vl_arbitration_low_cap =
            static_cast<std::uint8_t>(entries);
      }},
-    {"guid_cap", true, "GUIDs, 0 to 255", number<0, 255>,
+    {"guid_cap", Of::Port, "GUIDs, 0 to 255", number<0, 255>,
      [](const Target& t, Value guids) { t.at().info.guid_cap = static_cast<std::uint8_t>(guids); }},
-    {"shows_state", true, "what PortInfo:PortState says, 0 to 15", number<0, 15>,
+    {"shows_state", Of::Port, "what PortInfo:PortState says, 0 to 15", number<0, 15>,
      [](const Target& t, Value state) {
        t.traits.shown_state.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
        t.traits.shown_state[t.at().number] = static_cast<std::uint8_t>(state);
      }},
-    {"special", true, "none, aggregation_node, router or gateway", special,
+    {"special", Of::SwitchPort, "none, aggregation_node, router or gateway", special,
      [](const Target& t, Value type) {
        t.traits.special.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
        t.traits.special[t.at().number] = static_cast<std::uint8_t>(type);
      }},
-    {"fec", true, "none, firecode, rs or low_latency_rs", fec_mode,
+    {"fec", Of::Port, "none, firecode, rs or low_latency_rs", fec_mode,
      [](const Target& t, Value mode) {
        SimNode& node = t.model.nodes_[t.node];
        t.traits.fec.resize(node.num_ports + std::size_t{1});
@@ -140,79 +144,104 @@ constexpr TraitRow kRows[] = {
          info.capability_mask2 |= wire::port_cap2::kPortInfoExtended;
        }
      }},
-    {"runs_at", true, "a speed, such as QDR or EDR", speed,
+    {"runs_at", Of::Port, "a speed, such as QDR or EDR", speed,
      [](const Target& t, Value value) {
        if (t.at().peer == kNoPort || t.at().info.port_physical_state != wire::PhysState::LinkUp)
          return;
        for (SimPort* p : {&t.at(), &t.model.ports_[t.at().peer]})
          t.model.run_at(*p, static_cast<wire::LinkSpeed>(value));
      }},
-    {"planes", false, "1: all ports of a CA are planes of one", number<0, 1>,
+    {"planes", Of::Ca, "1: all ports of a CA are planes of one", number<0, 1>,
      [](const Target& t, Value on) {
        const SimNode& node = t.model.nodes_[t.node];
-       for (unsigned i = 1; i <= node.num_ports && !node.is_switch(); ++i)
+       for (unsigned i = 1; i <= node.num_ports; ++i)
          t.model.ports_[node.first_port + i].guid =
              t.model.fabric_.port(t.node, on != 0 ? 1 : i).guid;
      }},
-    {"vports", true, "virtual ports of a CA port, 0 to 1023", number<0, 1023>,
+    {"vports", Of::CaPort, "virtual ports of a CA port, 0 to 1023", number<0, 1023>,
      [](const Target& t, Value count) {
-       if (t.model.nodes_[t.node].type == wire::NodeType::ChannelAdapter)
-         t.model.give_virtual_ports(t.port, static_cast<unsigned>(count));
+       t.model.give_virtual_ports(t.port, static_cast<unsigned>(count));
      }},
-    {"port_state_table", false, "0 or 1", number<0, 1>,
+    {"port_state_table", Of::Switch, "0 or 1", number<0, 1>,
      [](const Target& t, Value on) {
-       SimNode& node = t.model.nodes_[t.node];
-       if (!node.is_switch()) return;
-       auto& info = t.model.ports_[node.first_port].info;
+       auto& info = t.model.ports_[t.model.nodes_[t.node].first_port].info;
        constexpr std::uint16_t kBit = wire::port_cap2::kSwitchPortStateTable;
        info.capability_mask2 = static_cast<std::uint16_t>(on != 0 ? info.capability_mask2 | kBit
                                                                   : info.capability_mask2 & ~kBit);
        if (info.capability_mask2 != 0) info.capability_mask |= wire::port_cap::kCapabilityMask2;
      }},
-    {"old_counters", false, "1: the PMA has no PortCountersExtended; 0", number<0, 1>,
+    {"old_counters", Of::Node, "1: the PMA has no PortCountersExtended; 0", number<0, 1>,
      [](const Target& t, Value on) { t.traits.only_old_counters = on != 0; }},
-    {"wide_errors", false, "1: the PMA has errors in PortCountersExtended, too; 0", number<0, 1>,
+    {"wide_errors", Of::Node, "1: the PMA has errors in PortCountersExtended, too; 0", number<0, 1>,
      [](const Target& t, Value on) { t.traits.wide_errors = on != 0; }},
-    {"pma_at", false, "the LID that the PMA redirects to, 0 (it answers) to 49151",
+    {"pma_at", Of::Node, "the LID that the PMA redirects to, 0 (it answers) to 49151",
      number<0, 0xBFFF>,
      [](const Target& t, Value lid) {
        t.traits.redirects_to = Lid{static_cast<std::uint16_t>(lid)};
      }},
-    {"p_keys", false, "entries of each P_KeyTable, 1 to 65535", number<1, 65535>,
+    {"p_keys", Of::Node, "entries of each P_KeyTable, 1 to 65535", number<1, 65535>,
      [](const Target& t, Value keys) {
        SimNode& node = t.model.nodes_[t.node];
        node.partition_cap = static_cast<std::uint16_t>(keys);
        if (node.is_switch())
          node.sw->info.partition_enforcement_cap = static_cast<std::uint16_t>(keys);
      }},
-    {"optimized_sl2vl", false, "the mask OptimizedSLtoVLMappingProgramming, 0 to 3", number<0, 3>,
+    {"optimized_sl2vl", Of::Switch, "the mask OptimizedSLtoVLMappingProgramming, 0 to 3",
+     number<0, 3>,
      [](const Target& t, Value mask) {
-       if (SimNode& node = t.model.nodes_[t.node]; node.is_switch())
-         node.sw->info.optimized_sl_to_vl = static_cast<std::uint8_t>(mask);
+       t.model.nodes_[t.node].sw->info.optimized_sl_to_vl = static_cast<std::uint8_t>(mask);
      }},
-    {"adaptive_routing", false, "groups that a switch can have, 0 (it has none) to 4095",
+    {"adaptive_routing", Of::Switch, "groups that a switch can have, 0 (it has none) to 4095",
      number<0, 4095>,
      [](const Target& t, Value groups) {
-       SimNode& node = t.model.nodes_[t.node];
-       if (!node.is_switch()) return;
-       node.sw->adaptive =
+       t.model.nodes_[t.node].sw->adaptive =
            groups == 0 ? nullptr
                        : std::make_unique<AdaptiveState>(static_cast<std::uint16_t>(groups));
      }},
-    {"refuse", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::refused>},
-    {"unsupported", false, kAttribute, attribute_or_none,
+    {"refuse", Of::Node, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::refused>},
+    {"unsupported", Of::Node, kAttribute, attribute_or_none,
      add_attribute<&DeviceTraits::unsupported>},
-    {"keep", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::kept>},
-    {"unanswered", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::unanswered>},
-    {"loses_every", false, "which SMP each time is lost, 0 (none) to 1000000", number<0, 1'000'000>,
+    {"keep", Of::Node, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::kept>},
+    {"unanswered", Of::Node, kAttribute, attribute_or_none,
+     add_attribute<&DeviceTraits::unanswered>},
+    {"loses_every", Of::Node, "which SMP each time is lost, 0 (none) to 1000000",
+     number<0, 1'000'000>,
      [](const Target& t, Value n) { t.traits.loses_every = static_cast<std::uint32_t>(n); }},
-    {"traps_without_lid", false, "0 or 1", number<0, 1>,
+    {"traps_without_lid", Of::Node, "0 or 1", number<0, 1>,
      [](const Target& t, Value on) { t.traits.traps_without_lid = on != 0; }},
 };
 
 bool is_of_port(std::string_view name) {
   const auto row = std::ranges::find(kRows, name, &TraitRow::name);
-  return row != std::end(kRows) && row->of_port;
+  return row != std::end(kRows) && of_ports(row->of);
+}
+
+/// The row of a trait that `node`, or one port of it, can be given with this value.
+Result<const TraitRow*> find_trait(const SimNode& node, std::optional<std::uint8_t> port,
+                                   std::string_view name, std::string_view value) {
+  const auto row = std::ranges::find(kRows, name, &TraitRow::name);
+  if (row == std::end(kRows)) {
+    std::string all;
+    for (const TraitRow& known : kRows) all.append(all.empty() ? "" : ", ").append(known.name);
+    return fail(ErrorKind::Usage,
+                "unknown trait '" + printable(name) + "'; those that there are: " + all);
+  }
+  const auto wrong = [&](std::string_view expected, std::string_view got) {
+    return fail(ErrorKind::Usage, std::string(name).append(": expected ").append(expected) +
+                                      ", got " + std::string(got));
+  };
+  using wire::NodeType;
+  constexpr std::string_view kSwitch = "a switch", kCa = "a channel adapter";
+  const std::string_view is = node.type == NodeType::Switch           ? kSwitch
+                              : node.type == NodeType::ChannelAdapter ? kCa
+                                                                      : "a router";
+  if ((row->of == Of::Switch || row->of == Of::SwitchPort) && is != kSwitch)
+    return wrong(kSwitch, is);
+  if ((row->of == Of::Ca || row->of == Of::CaPort) && is != kCa) return wrong(kCa, is);
+  if (!row->parse(value)) return wrong(row->expected, "'" + printable(value) + "'");
+  if (of_ports(row->of) && port && (*port > node.num_ports || (*port == 0 && !node.is_switch())))
+    return fail(ErrorKind::NotFound, "no such port");
+  return row;
 }
 
 }  // namespace
@@ -235,28 +264,25 @@ void Model::Impl::apply_traits(NodeIndex n) {
   }
 }
 
+Result<void> Model::check_trait(NodeIndex node, std::optional<std::uint8_t> port,
+                                std::string_view name, std::string_view value) const {
+  if (node >= impl_->nodes_.size()) return fail(ErrorKind::NotFound, "no such node");
+  const auto row = find_trait(impl_->nodes_[node], port, name, value);
+  if (!row) return tl::unexpected(row.error());
+  return {};
+}
+
 Result<void> Model::set_trait(Instant now, NodeIndex node, std::optional<std::uint8_t> port,
                               std::string_view name, std::string_view value) {
-  if (node >= impl_->nodes_.size()) return fail(ErrorKind::NotFound, "no such node");
-  const auto row = std::ranges::find(kRows, name, &TraitRow::name);
-  if (row == std::end(kRows)) {
-    std::string all;
-    for (const TraitRow& known : kRows) all.append(all.empty() ? "" : ", ").append(known.name);
-    return fail(ErrorKind::Usage,
-                "unknown trait '" + printable(name) + "'; those that there are: " + all);
-  }
-  if (!row->parse(value))
-    return fail(ErrorKind::Usage, std::string(name) + ": expected " + row->expected + ", got '" +
-                                      printable(value) + "'");
+  if (const auto checked = check_trait(node, port, name, value); !checked) return checked;
+  const auto row = *find_trait(impl_->nodes_[node], port, name, value);
   const SimNode& at = impl_->nodes_[node];
-  if (row->of_port && port && (*port > at.num_ports || (*port == 0 && !at.is_switch())))
-    return fail(ErrorKind::NotFound, "no such port");
   advance(now);
   impl_->forget_ways();
   auto& traits = impl_->nodes_[node].traits;
   if (!traits) traits = std::make_unique<DeviceTraits>();
   unsigned first = 0, last = 0;
-  if (row->of_port) {
+  if (of_ports(row->of)) {
     first = port ? *port : at.is_switch() ? 0 : 1;
     last = port ? *port : at.num_ports;
   }

@@ -164,6 +164,9 @@ class Model {
   /// (doc/sim.md, Devices). A trait of ports counts for all of them where none is named.
   Result<void> set_trait(Instant now, NodeIndex node, std::optional<std::uint8_t> port,
                          std::string_view name, std::string_view value);
+  /// Whether set_trait() would do it; nothing changes.
+  Result<void> check_trait(NodeIndex node, std::optional<std::uint8_t> port, std::string_view name,
+                           std::string_view value) const;
   std::vector<TraitText> traits(NodeIndex node) const;
   /// Of a CA port with the trait `vports`; another has none.
   std::vector<VPortState> vports(PortRef port) const;

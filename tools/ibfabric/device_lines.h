@@ -6,19 +6,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "libdiag/base/result.h"
 #include "libdiag/sim/model.h"
 
 namespace ibfabric {
 
-/// NODE [PORT] NAME=VALUE...: words as `ctl device` takes them.
-ib::Result<void> change_device(ib::sim::Model& model, ib::Instant now,
-                               const std::vector<std::string>& words);
-
-/// All such lines of a file; the error names it and the line. Nothing is checked before it is done,
-/// so the model is of no use after one.
+/// All such lines of a file; the error names it, the line and the column. Lines before that one
+/// have been done, so the model is of no use after one.
 ib::Result<void> apply_device_lines(ib::sim::Model& model, const std::string& text,
                                     const std::string& file);
 

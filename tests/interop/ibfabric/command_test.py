@@ -252,6 +252,14 @@ class Ctl(unittest.TestCase):
                 self.assertLessEqual({"schema", "tool", "version", "complete", "errors"},
                                      set(document))
 
+    def test_a_device_gets_all_the_traits_of_a_command_or_none(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            for wrong in ("colour=red", "mtu_cap=3", "vports=2"):
+                self.assertEqual(f.ctl("device", "leaf-001", "vl_cap=2", wrong).returncode, 2, wrong)
+            self.assertEqual(f.ctl("device", "leaf-001").stdout, "")
+            self.assertEqual(f.ctl("device", "leaf-001", "1", "vl_cap=2", "mtu_cap=256").returncode, 0)
+            self.assertEqual(f.ctl("device", "leaf-001").stdout, "port 1 vl_cap=2\nport 1 mtu_cap=256\n")
+
     def test_a_full_disk_is_said(self):
         with Fabric("fat-tree", "--radix", "4") as f, open("/dev/full", "w") as full:
             for words in (("ctl", "--socket", f.socket, "stats"), ("gen", "lab-like")):

@@ -91,11 +91,23 @@ class Devices(unittest.TestCase):
     def test_a_line_that_is_wrong_is_named(self):
         with Sm(*TREE) as f:
             text = f.directory / "bad.topo"
-            text.write_text(pathlib.Path(f.topology).read_text() + "#device leaf-001 colour=red\n")
-            lines = len(text.read_text().splitlines())
-            result = run(IBFABRIC, "run", text, "--", "true")
-            self.assertEqual(result.returncode, 125)
-            self.assertIn(f"{text}:{lines}: unknown trait 'colour'; those that there are: vl_cap", result.stderr)
+            fabric = pathlib.Path(f.topology).read_text()
+            number = len(fabric.splitlines()) + 1
+            for line, column, message in (
+                    ("#device leaf-001 colour=red", 18, "unknown trait 'colour'; those that there are: vl_cap"),
+                    (" #device\tleaf-001\tvl_cap=2 mtu_cap=3\r\r", 28, "mtu_cap: expected 256, 512, 1024"),
+                    ("#device", 8, "expected device NODE [PORT] [NAME=VALUE]..."),
+                    ("#device leaf-001 1", 19, "expected device NODE [PORT] [NAME=VALUE]..."),
+                    ("#device nobody vl_cap=2", 9, "no node is named 'nobody'"),
+                    ("#device leaf-001 99 vl_cap=2", 18, "leaf-001 has 8 ports, none is 99"),
+                    ("#device leaf-001 vports=2", 18, "vports: expected a channel adapter, got a switch"),
+                    ('#device "leaf-001 vl_cap=2', 9, "expected a closing quote")):
+                text.write_text(fabric + line + "\n")
+                result = run(IBFABRIC, "run", text, "--", "true")
+                self.assertEqual(result.returncode, 125, line)
+                self.assertIn(f"{text}:{number}:{column}: {message}", result.stderr)
+            text.write_text(fabric + "#devices leaf-001 colour=red\n# device leaf-001 colour=red\n")
+            self.assertEqual(run(IBFABRIC, "run", text, "--", "true").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -254,5 +254,27 @@ TEST_F(Device, SaysWhatItDoesNotUnderstand) {
   EXPECT_TRUE(model.traits(kH1).empty());
 }
 
+TEST_F(Device, WhatIsOfSwitchesOrOfCasAloneIsRefusedOfOthers) {
+  for (const auto& [name, value] : {std::pair{"special", "router"},
+                                    {"port_state_table", "1"},
+                                    {"optimized_sl2vl", "2"},
+                                    {"adaptive_routing", "4"}})
+    EXPECT_EQ(refusal(kH1, name, value),
+              std::string(name) + ": expected a switch, got a channel adapter");
+  for (const auto& [name, value] : {std::pair{"planes", "1"}, {"vports", "2"}})
+    EXPECT_EQ(refusal(kS1, name, value),
+              std::string(name) + ": expected a channel adapter, got a switch");
+  EXPECT_TRUE(model.traits(kH1).empty());
+  EXPECT_TRUE(model.traits(kS1).empty());
+}
+
+TEST_F(Device, ATraitIsCheckedWithoutBeingGiven) {
+  EXPECT_TRUE(model.check_trait(kS1, 3, "vl_cap", "2"));
+  EXPECT_FALSE(model.check_trait(kS1, 3, "vl_cap", "3"));
+  EXPECT_FALSE(model.check_trait(kS1, 99, "vl_cap", "2"));
+  EXPECT_FALSE(model.check_trait(kS1, 3, "colour", "red"));
+  EXPECT_TRUE(model.traits(kS1).empty());
+}
+
 }  // namespace
 }  // namespace ib::sim::test
