@@ -57,6 +57,8 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
       return job_.adaptive.next(n, job_.in_flight[n], wait);
     case Phase::SettleNew:
       return next_settle_new(n, wait);
+    case Phase::Speeds:
+      return next_speeds(n);
     case Phase::Settle:
       return next_settle(n, wait);
     case Phase::ArmLinks:
@@ -277,6 +279,23 @@ std::optional<Work> Agenda::next_told(NodeIndex n) {
     const ObservedPort& port = job_.seen.port(p);
     if (port.known && port.state() == PortState::Active && !job_.restarts(p) && port_needs_set(p))
       return Work{Kind::SetPort, c.at++};
+  }
+  return std::nullopt;
+}
+
+/// Both ends of a link are told what it may train to before it is made to: one that went down with
+/// nothing in common would stay down, and what is behind it could not be told any more.
+std::optional<Work> Agenda::next_speeds(NodeIndex n) {
+  Cursor& c = cursors_[n];
+  for (; c.at <= job_.seen.fabric.node(n).num_ports; ++c.at) {
+    const PortRef p{n, static_cast<std::uint8_t>(c.at)};
+    const PortRef q = job_.seen.fabric.port(p).peer;
+    if (!q || !job_.seen.port(p).known) continue;
+    const PortWant& want = job_.desired->ports[job_.seen.port_index(p)];
+    if (!want.retrain && !job_.desired->ports[job_.seen.port_index(q)].retrain) continue;
+    const PortInfo info = job_.seen.port(p).info();
+    if (satisfied(plan::training(want), info) || !port_needs_set(p)) continue;
+    return Work{Kind::SetPort, c.at++};
   }
   return std::nullopt;
 }

@@ -50,6 +50,7 @@ class Agenda {
   std::optional<Ask> probe_for(ib::fabric::NodeIndex n) const;
   bool port_needs_set(ib::fabric::PortRef p) const;
   std::optional<Work> next_told(ib::fabric::NodeIndex n);
+  std::optional<Work> next_speeds(ib::fabric::NodeIndex n);
   std::optional<Work> next_settle_new(ib::fabric::NodeIndex n, bool& wait);
   std::optional<Work> next_settle(ib::fabric::NodeIndex n, bool& wait);
   /// Whether this port is to go up from `from` in this phase.

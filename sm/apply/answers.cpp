@@ -157,7 +157,7 @@ void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
   ib::wire::Mad held_now = mad;
   ib::wire::View<PortInfo>(held_now.data()).set<&PortInfo::client_reregister>(false);
   job.seen.update_port(p, held_now.data(), info);
-  if (work.kind == Kind::GetPort) return;
+  if (work.kind == Kind::GetPort || job.phase == Phase::Speeds) return;
   const std::size_t i = job.seen.port_index(p);
   job.acknowledged[i] = true;
   PortWant want = job.desired->ports[i];

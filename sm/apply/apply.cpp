@@ -63,7 +63,7 @@ struct Apply::Impl {
     if (job.phase == Phase::AdaptiveOn && (!adaptive_is_ours() || !job.tables.lfts_stand()))
       job.phase = Phase::Look;
     if (job.phase == Phase::AdaptiveOn) job.adaptive.begin(false);
-    if (job.phase == Phase::SettleNew && !new_ones_first()) job.phase = Phase::ArmLinks;
+    if (job.phase == Phase::SettleNew && !new_ones_first()) job.phase = Phase::Speeds;
     if (job.phase == Phase::ArmLinks && !links_came_back()) job.phase = Phase::Settle;
     // Links that were taken down will be swept again anyway.
     if (job.phase == Phase::Look &&

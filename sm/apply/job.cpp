@@ -48,6 +48,8 @@ bool Job::joins_routed(ib::fabric::PortRef p) const {
 }
 
 bool Job::holds_speeds(ib::fabric::PortRef p) const {
+  const std::size_t i = seen.port_index(p);
+  if (!satisfied(plan::training(desired->ports[i]), seen.ports[i].info())) return false;
   const auto blocks = blocks_of(*desired, p.node);
   return std::ranges::all_of(blocks, [&](const plan::WantedBlock& want) {
     if (want.kind != &device::kExtendedPortInfo || want.slot.port != p.port) return true;

@@ -58,6 +58,7 @@ enum class Phase {
   Vls,
   Check,
   SettleNew,
+  Speeds,
   ArmLinks,
   ActivateLinks,
   Settle,

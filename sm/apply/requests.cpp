@@ -35,6 +35,7 @@ void fill(Job& job, const Work& work, ib::wire::Mad& mad) {
       const std::size_t i = job.seen.port_index(p);
       std::copy(job.seen.ports[i].bytes.begin(), job.seen.ports[i].bytes.end(), mad.data());
       PortWant want = job.desired->ports[i];
+      if (job.phase == Phase::Speeds) want = plan::training(want);
       if (job.acknowledged[i]) want.reregister = false;
       write_wanted(want, mad.data());
       ib::wire::View<PortInfo> view(mad.data());

@@ -30,7 +30,7 @@ struct PortWant {
   bool end_port{false};    // the fields of an end port below count
   bool activate{false};    // has a link whose two ends are ours to bring up
   bool restart{false};     // MTU or VLs of a link in use must change: it has to go down first
-  bool retrain{false};     // it has to go down once both its ends hold their `speed_blocks`
+  bool retrain{false};     // it has to go down once both its ends hold what they are to train to
   bool reregister{false};  // clients lost what they had registered
   // End ports.
   ib::Lid lid{};
@@ -59,10 +59,15 @@ struct PortWant {
   friend auto operator<=>(const PortWant&, const PortWant&) = default;
 };
 
+/// Written as LinkSpeedExtEnabled: extended speeds are off, and 0 is read (IBA 14.2.5.6).
+inline constexpr std::uint8_t kNoExtendedSpeed = 30;
+
 /// `want` with every field it asks for replaced by what `info` says.
 PortWant held(const PortWant& want, const ib::wire::PortInfo& info);
 /// True when `info` already says everything that `want` asks for, the port's state aside.
 bool satisfied(const PortWant& want, const ib::wire::PortInfo& info);
+/// Of `want` what its link may train to, and nothing else.
+PortWant training(const PortWant& want);
 /// Writes what `want` asks for into the bytes of a PortInfo that was read; every other bit stays,
 /// except that state, speeds and widths become "no change".
 void write_wanted(const PortWant& want, std::byte* port_info);

@@ -428,14 +428,13 @@ class Planner {
       want.hoq_life = leaf ? options_.leaf_hoq_life : options_.hoq_life;
       want.vl_stall_count = leaf ? options_.leaf_vl_stall_count : options_.vl_stall_count;
     }
-    bool trains = false;
     if (const auto& force = options_.link_force;
         is_switch(p.node) && (force.speed || force.speed_ext || force.width)) {
       want_training(seen.info(), want);
-      trains = trains_again(seen.info(), want);
+      want.retrain = trains_again(seen.info(), want);
     }
     want.restart = seen.state() > PortState::Initialize &&
-                   (trains || want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
+                   (want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
                     want.operational_vls != seen.get<&PortInfo::operational_vls>());
   }
 

@@ -5,11 +5,6 @@ namespace sm::plan {
 
 using ib::wire::PortInfo;
 
-namespace {
-/// Written as LinkSpeedExtEnabled: extended speeds are off, and 0 is read (IBA 14.2.5.6).
-constexpr std::uint8_t kNoExtendedSpeed = 30;
-}  // namespace
-
 PortWant held(const PortWant& want, const PortInfo& info) {
   PortWant h = want;
   h.reregister = false;  // an event, not a state
@@ -42,6 +37,15 @@ PortWant held(const PortWant& want, const PortInfo& info) {
 
 bool satisfied(const PortWant& want, const PortInfo& info) {
   return !want.managed || held(want, info) == want;
+}
+
+PortWant training(const PortWant& want) {
+  PortWant all;
+  all.managed = want.managed;
+  all.speed_enabled = want.speed_enabled;
+  all.speed_ext_enabled = want.speed_ext_enabled;
+  all.width_enabled = want.width_enabled;
+  return all;
 }
 
 void write_wanted(const PortWant& want, std::byte* port_info) {

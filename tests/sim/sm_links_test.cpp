@@ -73,5 +73,29 @@ TEST_F(LinkForce, WhatAPortDoesNotSupportStays) {
   expect_no_set();
 }
 
+TEST_F(LinkForce, LinksThatComeUpForTheFirstTimeTrainToIt) {
+  core::Options options;
+  options.plan.link_force.speed_ext = 1;
+  run.boot_as(options);
+  run.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
+  expect_no_set();
+}
+
+TEST_F(LinkForce, SpeedsThatHaveNothingInCommonDoNotCutTheFabric) {
+  const plan::LinkForce sdr{std::uint8_t{1}, std::uint8_t{30}, std::nullopt, {}};
+  const plan::LinkForce ddr{std::uint8_t{2}, std::uint8_t{30}, std::nullopt, {}};
+  for (const auto& [force, speed] : {std::pair{sdr, LinkSpeed::Sdr}, {ddr, LinkSpeed::Ddr}}) {
+    core::Options options;
+    options.plan.link_force = force;
+    run.boot_as(options);
+    run.run_for(std::chrono::seconds(20));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    expect_links(speed, LinkWidth::W4x);
+  }
+  expect_no_set();
+}
+
 }  // namespace
 }  // namespace sm::test
