@@ -29,9 +29,14 @@ void Rehearsal::port(const Work& work, const ib::discover::ObservedPort& held, i
     answer.set<&PortInfo::port_state>(before.port_state);
   answer.set<&PortInfo::port_physical_state>(before.port_physical_state);
   answer.set<&PortInfo::link_down_default_state>(before.link_down_default_state);
-  answer.set<&PortInfo::link_width_enabled>(before.link_width_enabled);
-  answer.set<&PortInfo::link_speed_enabled>(before.link_speed_enabled);
-  answer.set<&PortInfo::link_speed_ext_enabled>(before.link_speed_ext_enabled);
+  if (answer.get<&PortInfo::link_width_enabled>() == 0)
+    answer.set<&PortInfo::link_width_enabled>(before.link_width_enabled);
+  if (answer.get<&PortInfo::link_speed_enabled>() == 0)
+    answer.set<&PortInfo::link_speed_enabled>(before.link_speed_enabled);
+  const auto extended = answer.get<&PortInfo::link_speed_ext_enabled>();
+  if (extended == 0 || extended == plan::kNoExtendedSpeed)
+    answer.set<&PortInfo::link_speed_ext_enabled>(extended == 0 ? before.link_speed_ext_enabled
+                                                                : std::uint8_t{0});
   answer.set<&PortInfo::client_reregister>(before.client_reregister);
   if (state == PortState::Down || !std::equal(held.bytes.begin(), held.bytes.end(), mad.data()))
     note_once(work, "PortInfo", fmt::format("port {}", work.arg));

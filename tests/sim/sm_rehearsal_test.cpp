@@ -25,12 +25,12 @@ sm::core::Options rehearsing() {
 }
 
 /// "TABLE SLOT" of what differs; fails the test when a Set is sent.
-std::vector<std::string> rehearse(SmOnModel& run) {
+std::vector<std::string> rehearse(SmOnModel& run, const sm::core::Options& options = rehearsing()) {
   run.watch([](const ib::mad::Packet& packet) {
     EXPECT_NE(packet.mad.method(), ib::wire::Method::Set);
     return true;
   });
-  run.boot_as(rehearsing());
+  run.boot_as(options);
   EXPECT_TRUE(run.run_until_reports(1));
   EXPECT_EQ(run.last().sets, 0U);
   EXPECT_EQ(run.last().missing, 0U) << run.last().headline();
@@ -76,6 +76,18 @@ TEST(Rehearsal, NamesTheSlotsThatHoldSomethingElse) {
   const auto differences = rehearse(run);
   EXPECT_EQ(differences.size(), run.last().switches);
   EXPECT_THAT(differences, testing::Each("LinearForwardingTable block 0"));
+}
+
+TEST(Rehearsal, SpeedsThatAreForcedAreDifferencesEvenWhereNoLinkGoesDown) {
+  SmOnModel run(small_tree());
+  ASSERT_TRUE(run.run_until_reports(1));
+  auto options = rehearsing();
+  options.plan.link_force.speed = 3;  // links run at an extended speed
+  const auto differences = rehearse(run, options);
+  EXPECT_FALSE(differences.empty());
+  EXPECT_THAT(differences, testing::Each(testing::StartsWith("PortInfo port ")));
+  options.plan.link_force.speed = 15;
+  EXPECT_THAT(rehearse(run, options), ElementsAre());
 }
 
 }  // namespace
