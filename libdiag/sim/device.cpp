@@ -24,7 +24,7 @@ struct Target {
 };
 
 /// Whose a trait is.
-enum class Of : std::uint8_t { Node, Switch, Ca, Port, SwitchPort, CaPort };
+enum class Of : std::uint8_t { Node, Switch, Ca, Port, SwitchPort, CaPort, EndPort };
 constexpr bool of_ports(Of of) { return of >= Of::Port; }
 
 struct TraitRow {
@@ -122,6 +122,8 @@ constexpr TraitRow kRows[] = {
      }},
     {"guid_cap", Of::Port, "GUIDs, 0 to 255", number<0, 255>,
      [](const Target& t, Value guids) { t.at().info.guid_cap = static_cast<std::uint8_t>(guids); }},
+    {"lid", Of::EndPort, "a LID that it has before it gets one, 0 to 65535", number<0, 0xFFFF>,
+     [](const Target& t, Value lid) { t.at().info.lid = Lid{static_cast<std::uint16_t>(lid)}; }},
     {"shows_state", Of::Port, "what PortInfo:PortState says, 0 to 15", number<0, 15>,
      [](const Target& t, Value state) {
        t.traits.shown_state.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
@@ -241,6 +243,8 @@ Result<const TraitRow*> find_trait(const SimNode& node, std::optional<std::uint8
   if (!row->parse(value)) return wrong(row->expected, "'" + printable(value) + "'");
   if (of_ports(row->of) && port && (*port > node.num_ports || (*port == 0 && !node.is_switch())))
     return fail(ErrorKind::NotFound, "no such port");
+  if (row->of == Of::EndPort && node.is_switch() && port && *port != 0)
+    return wrong("port 0 of a switch", "port " + std::to_string(*port));
   return row;
 }
 
@@ -284,7 +288,7 @@ Result<void> Model::set_trait(Instant now, NodeIndex node, std::optional<std::ui
   unsigned first = 0, last = 0;
   if (of_ports(row->of)) {
     first = port ? *port : at.is_switch() ? 0 : 1;
-    last = port ? *port : at.num_ports;
+    last = port ? *port : row->of == Of::EndPort && at.is_switch() ? 0 : at.num_ports;
   }
   for (unsigned p = first; p <= last; ++p) {
     const auto number = static_cast<std::uint8_t>(p);

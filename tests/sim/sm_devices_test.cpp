@@ -446,6 +446,16 @@ TEST_F(Devices, LidsThatNoPortCanHaveAreNoLids) {
   EXPECT_TRUE(other.not_active().empty());
 }
 
+TEST_F(Devices, LidsThatAnotherSubnetManagerLeftAndNoPortCanHaveAreReplaced) {
+  bring_up();
+  is(host(), "lid", "0xC001");
+  is(run.model().topology().port({host(), 1}).peer.node, "lid", "0xFFFF");
+  run.boot_as({});
+  ASSERT_TRUE(run.run_until_reports(1));
+  expect_up();
+  EXPECT_TRUE(run.model().port_info({host(), 1}).lid.is_unicast());
+}
+
 TEST_F(Devices, AHostThatLosesEverySeventhSmpIsManaged) {
   is(host(), "loses_every", "7");
   bring_up();

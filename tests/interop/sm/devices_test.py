@@ -24,10 +24,10 @@ LINES = """#device leaf-001 optimized_sl2vl=2
 #device "host0007 HCA-1" refuse=VLArbitrationTable
 #device "host0008 HCA-1" keep=SLtoVLMappingTable
 #device "host0009 HCA-1" 1 vl_arb_cap=64
-#device "host0010 HCA-1" loses_every=7
+#device "host0010 HCA-1" loses_every=7 lid=0xFFFF
 #device leaf-004 4 shows_state=5
 #device "host0001 HCA-1" traps_without_lid=1
-#device leaf-003 port_state_table=1 special=none
+#device leaf-003 port_state_table=1 special=none lid=0xC001
 #device "host0011 HCA-1" old_counters=1 planes=0
 """
 

@@ -52,6 +52,20 @@ TEST_F(Device, CapsOfOnePortAndOfAll) {
   EXPECT_EQ(hand.port_info({1}, 4).mtu_cap, 4);
 }
 
+TEST_F(Device, AnEndPortHasALidBeforeItGetsOne) {
+  is(kH2, "lid", "0xFFFF");
+  is(kS2, "lid", "0xC001");
+  EXPECT_EQ(hand.port_info({1, 3, 1}, 1).lid, Lid{0xFFFF});
+  EXPECT_EQ(hand.port_info({1, 3}, 0).lid, Lid{0xC001});
+  EXPECT_EQ(hand.port_info({1, 3}, 3).lid, Lid{0}) << "is no end port";
+  EXPECT_EQ(refusal(kS2, "lid", "1", 3), "lid: expected port 0 of a switch, got port 3");
+  EXPECT_EQ(hand.set_lid({1, 3, 1}, 1, kLidH2.value), 0);
+  EXPECT_EQ(hand.port_info({1, 3, 1}, 1).lid, kLidH2);
+  ASSERT_TRUE(model.reboot(hand.now(), kH2));
+  hand.run_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(hand.port_info({1, 3, 1}, 1).lid, Lid{0xFFFF});
+}
+
 TEST_F(Device, TablesAreAsLongAsItSays) {
   is(kH2, "p_keys", "40");
   EXPECT_EQ(hand.get<wire::NodeInfo>({1, 3, 1}, attr::kNodeInfo).partition_cap, 40);
