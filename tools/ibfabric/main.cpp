@@ -21,6 +21,7 @@
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_gaps.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/json.h"
 #include "libdiag/sim/model.h"
@@ -106,9 +107,10 @@ Result<Topology> load(const ServeOptions& options) {
   auto text = ib::fabric::read_file_or_pipe(options.topology);
   if (!text) return tl::unexpected(text.error());
   auto fabric = ib::fabric::read_topology(*text, options.topology, &warnings);
-  if (options.verbose) {
-    for (const auto& warning : warnings) std::fprintf(stderr, "ibfabric: %s\n", warning.c_str());
-  }
+  // What the fabric lacks is said whether or not somebody asks.
+  std::vector<std::string> said = ib::fabric::take_gaps(warnings).lines;
+  if (options.verbose) said.insert(said.begin(), warnings.begin(), warnings.end());
+  for (const auto& line : said) std::fprintf(stderr, "ibfabric: %s\n", line.c_str());
   if (!fabric) return tl::unexpected(fabric.error());
   return Topology{std::move(*text), std::move(*fabric)};
 }

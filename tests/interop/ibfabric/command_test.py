@@ -47,6 +47,18 @@ class Symbols(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
+    def test_a_file_that_ends_in_the_middle_is_said_to(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(generate(pathlib.Path(directory) / "t.topo", "fat-tree", "--radix", "4"))
+            topology.write_bytes(topology.read_bytes()[:-200].replace(b"\n", b"\r\n"))
+            place = f"ibfabric: {topology}:"
+            quiet, verbose = (run(IBFABRIC, "run", *words, topology, "--", "true") for words in ((), ("-v",)))
+            for result in (quiet, verbose):
+                self.assertEqual(result.returncode, 0)
+                self.assertRegex(result.stderr, re.escape(place) + ".*: it ends in the middle of line ")
+            self.assertEqual(len(quiet.stderr.splitlines()), 1, quiet.stderr)
+            self.assertIn("carriage returns", verbose.stderr)
+
     def test_a_daemon_that_the_command_left_behind_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as directory:
             topology = pathlib.Path(directory) / "topo"
