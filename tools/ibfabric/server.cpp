@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "tools/ibfabric/server.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "tools/ibfabric/server_impl.h"
@@ -341,12 +343,24 @@ Result<void> Server::listen(const std::string& path) {
   return {};
 }
 
+/// epoll_pwait2(), also where the kernel has none (before Linux 5.11, and in some sandboxes).
+int Server::Impl::wait_for_events(std::span<epoll_event> events, const timespec* sleep) {
+  const auto count = static_cast<int>(events.size());
+  if (has_pwait2) {
+    const int n = epoll_pwait2(epoll, events.data(), count, sleep, nullptr);
+    if (n >= 0 || errno != ENOSYS) return n;
+    has_pwait2 = false;
+  }
+  pollfd any{epoll, POLLIN, 0};
+  if (ppoll(&any, 1, sleep, nullptr) <= 0) return 0;
+  return epoll_wait(epoll, events.data(), count, 0);
+}
+
 std::optional<int> Server::look_at_sockets(
     int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal) {
   std::array<epoll_event, 64> events;
   const auto sleep = impl_->sleep_time();
-  const int n = epoll_pwait2(impl_->epoll, events.data(), static_cast<int>(events.size()),
-                             sleep ? &*sleep : nullptr, nullptr);
+  const int n = impl_->wait_for_events(events, sleep ? &*sleep : nullptr);
   for (int i = 0; i < n; ++i) {
     const epoll_event& e = events[static_cast<std::size_t>(i)];
     if (e.data.fd == impl_->listener.fd()) {

@@ -4,6 +4,7 @@
 // tools/ibfabric only.
 #pragma once
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -76,6 +78,7 @@ struct Server::Impl {
   Command command;
   ListeningSocket listener;
   int epoll{-1};
+  bool has_pwait2{true};  // the kernel has epoll_pwait2()
   Instant last{};
   Instant looked_at_sockets{};
   std::uint64_t next_id;  // programs of a server before this one hold others
@@ -101,6 +104,7 @@ struct Server::Impl {
   std::optional<timespec> sleep_time();
 
   // ---- connections
+  int wait_for_events(std::span<epoll_event> events, const timespec* sleep);
   void watch(int fd, std::uint32_t events, int operation) const;
   /// The bell of an open port and, under the same number, whether anybody has it open: EPOLLERR
   /// comes unasked.

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What ibfabric promises to scripts: statuses, environment, ctl, and libibumad's names."""
+import ctypes
 import ctypes.util
+import errno
 import json
 import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -128,7 +131,27 @@ class Run(unittest.TestCase):
         self.assertEqual(run(IBFABRIC, "serve", self.topology).returncode, 2)
 
 
+def without_epoll_pwait2():
+    """This process and its children are told that the kernel has no such call, as before Linux 5.11."""
+    code = b"".join(struct.pack("HBBI", *step) for step in (
+        (0x20, 0, 0, 0), (0x15, 0, 1, 441), (0x06, 0, 0, 0x00050000 | errno.ENOSYS), (0x06, 0, 0, 0x7FFF0000)))
+    steps = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(steps)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
 class Serve(unittest.TestCase):
+    def test_serves_where_the_kernel_has_no_epoll_pwait2(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = generate(pathlib.Path(directory) / "t.topo", "fat-tree", "--radix", "4")
+            found = subprocess.run([IBFABRIC, "run", topology, "--", "smpquery", "-D", "nodedesc", "0,1"],
+                                   preexec_fn=without_epoll_pwait2, capture_output=True, text=True, check=False,
+                                   timeout=20)
+            self.assertEqual((found.returncode, found.stderr), (0, ""))
+            self.assertIn("leaf-001", found.stdout)
+
     def test_ends_on_sigterm_with_0_and_removes_its_socket(self):
         with Fabric("fat-tree", "--radix", "4") as f:
             self.assertTrue(os.path.exists(f.socket))
