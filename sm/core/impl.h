@@ -151,6 +151,7 @@ struct SubnetManager::Impl {
   bool swept_anew{false};     // the first sweep was too old to plan by
   bool swept_cut_off{false};  // switches told it nothing of cables that were moved meanwhile
   bool cut_off_once{false};   // since the start: another one may have managed the rest meanwhile
+  bool renumbered_once{false};    // likewise: one whose own LID is ours gave a port another one
   bool first_says_change{false};  // in it switches told of changes, which may be old
   bool swept_first{false};  // by the last sweep: no switch had been told to forget what it said
   Instant multicast_at{kNever};

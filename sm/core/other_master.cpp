@@ -193,12 +193,14 @@ bool SubnetManager::Impl::doubt_told_by_others(Instant now, const Observed& swep
       if (sm_lid == desired->sm_lid) {
         if (strayed.contains(node.guid) || !was_renumbered(swept, at, was)) continue;
         known.doubt(node.guid);
+        // The other one itself may have come from elsewhere.
+        const ib::Lid lid = port->get<&ib::wire::PortInfo::lid>();
+        renumbered_once = renumbered_once || (was != nullptr && lid != sm_lid);
         if (by_another.empty())
           by_another = fmt::format(
               "{} holds LID {}, which this subnet manager did not give it: another one, whose own "
               "LID is ours, may have been master meanwhile",
-              ib::fabric::port_label(swept.fabric, at),
-              port->get<&ib::wire::PortInfo::lid>().value);
+              ib::fabric::port_label(swept.fabric, at), lid.value);
         continue;
       }
       // One that was not told ours yet has been doubted already, and what it was asked since

@@ -67,7 +67,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
   request.options.lids_of_devices = taking_over && !options.honor_stored_lids;
   request.lids_of_other_masters = lids_of_other_masters(*swept);
-  request.was_cut_off = cut_off_once;
+  request.was_cut_off = cut_off_once || renumbered_once;
   if (desired && !routes_found) request.before = seen;
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();

@@ -94,7 +94,7 @@ struct PlanRequest {
   /// LIDs by which other subnet managers were master. If ours is one of them, ports that name it
   /// may have been theirs, unless they were seen before and we were not cut off from them since.
   std::set<ib::Lid> lids_of_other_masters;
-  bool was_cut_off{false};  // our own link was down once
+  bool was_cut_off{false};  // our own link was down once, or we hung while another one was master
   std::shared_ptr<const std::vector<MlidGroup>> groups;
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did

@@ -200,7 +200,7 @@ class AfterAnother : public testing::Test {
       const auto& mad = packet.mad;
       if (mad.attribute_id() == ib::wire::attr::kPortInfo && mad.method() == Method::Set) {
         asked += ib::wire::body<ib::wire::PortInfo>(mad).client_reregister;
-        named = twin = {};
+        named = twin = renumbered = {};
       }
       return true;
     });
@@ -211,6 +211,8 @@ class AfterAnother : public testing::Test {
             .set<&ib::wire::PortInfo::master_sm_lid>(named);
       if (twin.is_unicast() && mad.attribute_id() == ib::wire::attr::kPortInfo) {
         ib::wire::View<ib::wire::PortInfo> info(mad.data());
+        if (info.get<&ib::wire::PortInfo::lid>() == renumbered)
+          info.set<&ib::wire::PortInfo::lid>(ib::Lid{0x200});
         if (info.get<&ib::wire::PortInfo::lid>() == twin)
           info.set<&ib::wire::PortInfo::lid>(info.get<&ib::wire::PortInfo::master_sm_lid>());
       }
@@ -247,8 +249,9 @@ class AfterAnother : public testing::Test {
     return count;
   }();
   unsigned asked{0};
-  ib::Lid named{};  // by all ports, as the subnet manager's, until they are told another
-  ib::Lid twin{};   // until then the port with this LID says that it has the subnet manager's
+  ib::Lid named{};       // by all ports, as the subnet manager's, until they are told another
+  ib::Lid twin{};        // until then the port with this LID says that it has the subnet manager's
+  ib::Lid renumbered{};  // and the one with this LID another one
 
   /// Of a host that is there, and not ours.
   sm::store::LidClaim some_host(const sm::store::Contents& store) const {
@@ -391,6 +394,16 @@ TEST_F(AfterAnother, OneThatHadOurLidIsAnother) {
     EXPECT_FALSE(twin.is_unicast()) << "it has its own again";
     EXPECT_EQ(asked, 1U);
     EXPECT_EQ(doubted(), 1U);
+
+    // Unless it gave one of them another LID while we did nothing.
+    run.take_doubted();
+    twin = some_host(kept).lid;
+    renumbered = run.model().port_info(run.at()).lid;
+    asked = 0;
+    run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+    run.run_for(60s);
+    EXPECT_EQ(asked, hosts - 1);
+    EXPECT_EQ(doubted(), hosts - 1);
   }
 }
 
