@@ -34,7 +34,7 @@ std::set<ib::Guid> ports_that_lost(const State& had, const State& has) {
   for (const auto& [key, service] : had.services.all())
     if (has.services.find(key) == nullptr) ports.insert(service.owner);
   for (const store::Subscription& s : had.subscriptions.all())
-    if (!has.subscriptions.all().contains(s)) ports.insert(s.subscriber);
+    if (!has.subscriptions.has(s)) ports.insert(s.subscriber);
   return ports;
 }
 
@@ -120,7 +120,7 @@ std::size_t Doubts::end(const World& world, ib::Guid port, const Doubt& doubt, C
     ++count;
   }
   for (const store::Subscription& s : doubt.subscriptions) {
-    if (!world.state.subscriptions.all().contains(s)) continue;
+    if (!world.state.subscriptions.has(s)) continue;
     change.batch.subscriptions_removed.push_back(s);
     ++count;
   }

@@ -64,7 +64,7 @@ std::optional<Change> Expiry::next(ib::Instant now, const World& world, const Wa
   std::set<ib::Guid> untold;
   std::size_t named = 0;
   for (const auto& s : dropping_) {
-    if (!world.state.subscriptions.all().contains(s)) continue;
+    if (!world.state.subscriptions.has(s)) continue;
     if (++named <= kNamedMax)
       change.log.push_back(fmt::format(
           "port {} (LID {} QP {}) is not there or does not answer: its "

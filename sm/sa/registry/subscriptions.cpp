@@ -47,6 +47,11 @@ void Subscriptions::apply(const store::Batch& batch) {
   }
 }
 
+bool Subscriptions::has(const Subscription& subscription) const {
+  const auto at = subscriptions_.find(subscription);
+  return at != subscriptions_.end() && at->subscriber == subscription.subscriber;
+}
+
 std::size_t Subscriptions::count_of(ib::Guid subscriber) const {
   const auto at = by_subscriber_.find(subscriber);
   return at == by_subscriber_.end() ? 0 : at->second;

@@ -37,6 +37,9 @@ class Subscriptions {
   };
 
   const Set& all() const { return subscriptions_; }
+  /// It is there, and that subscriber's still: its LID may be another port's by now, which
+  /// subscribed to the same.
+  bool has(const store::Subscription& subscription) const;
   std::size_t count_of(ib::Guid subscriber) const;
   /// Those whose reports go to this address, the GRH aside; in order.
   std::vector<store::Subscription> at(const ib::mad::Address& address) const;

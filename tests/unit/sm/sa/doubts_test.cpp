@@ -66,6 +66,13 @@ class SaDoubts : public ::testing::Test {
     bench.server.doubt(ports);
     bench.server.on_asked_again(bench.now, ports);
   }
+  std::shared_ptr<const Snapshot> with_lids_swapped(std::size_t one, std::size_t other) {
+    auto fabric = small_tree();
+    std::swap(fabric.port(*fabric.find_port_guid(bench.host(one).guid)).lid,
+              fabric.port(*fabric.find_port_guid(bench.host(other).guid)).lid);
+    fabric.reindex();
+    return snapshot_of(std::move(fabric));
+  }
   void pass(ib::Duration time) {
     bench.now = bench.now + time;
     if (bench.server.next_deadline() <= bench.now) bench.server.on_time(bench.now);
@@ -172,6 +179,12 @@ TEST_F(SaDoubts, WhoHadWhatIsNotStoredIsAskedUnlessAnotherOneAnswered) {
     EXPECT_THAT(other.server.take_untold_clients(),
                 answers ? std::vector{lost} : std::vector<Guid>{});
   }
+  // Likewise where another port has the same there, since it has its LID.
+  stored = *bench.store->load();
+  for (auto& s : stored.subscriptions)
+    if (s.subscriber == lost) s.subscriber = bench.host(5).guid;
+  bench.server.restore(stored);
+  EXPECT_THAT(bench.server.take_untold_clients(), ElementsAre(lost));
 }
 
 TEST_F(SaDoubts, NothingEndsWhileAnotherOneAnswers) {
@@ -196,6 +209,18 @@ TEST_F(SaDoubts, WhatCouldNotBeEndedAnyMoreIsTheNextOnesToJudge) {
   bench.server.on_time(bench.now);
   EXPECT_FALSE(bench.server.next_commit());
   EXPECT_THAT(kept(3), SizeIs(6));
+}
+
+/// One that has the LID of another one now has subscribed to what that one had.
+TEST_F(SaDoubts, WhatAnotherPortHasByItsLidStays) {
+  ask_again({3});
+  bench.server.publish(bench.now, with_lids_swapped(3, 4));
+  pass(1ms);
+  subscribe(3, 64);
+  EXPECT_THAT(kept(4), ElementsAre(101, 102, 207, 208, 364)) << "from the LID that was the other's";
+  pass(61s);
+  EXPECT_THAT(kept(4), ElementsAre(101, 102, 207, 208, 364));
+  EXPECT_THAT(kept(3), IsEmpty());
 }
 
 TEST_F(SaDoubts, TheLastMemberOfAGroupEndsIt) {

@@ -263,6 +263,22 @@ TEST_F(SaForwarding, ASubscriberWithAnotherLidHasToAskAgain) {
   EXPECT_THAT(kept(), IsEmpty());
 }
 
+/// The one that has the LID now subscribes before what was there of the other has ended.
+TEST_F(SaForwarding, ASubscriberStaysThatHasTheLidOfOneWhoseSubscriptionsEnd) {
+  subscribe(3, 64);
+  subscribe(3, 65);
+  auto fabric = small_tree();
+  std::swap(fabric.port(*fabric.find_port_guid(bench.host(3).guid)).lid,
+            fabric.port(*fabric.find_port_guid(bench.host(4).guid)).lid);
+  fabric.reindex();
+  bench.server.publish(bench.now, snapshot_of(std::move(fabric)));
+  subscribe(3, 64);  // from its LID
+  run();
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0].subscriber, bench.host(4).guid);
+  EXPECT_EQ(kept()[0].inform_info.trap_number, 64);
+}
+
 TEST_F(SaForwarding, ADeadSubscriberIsRemovedForGood) {
   subscribe(3, 0xFFFF);
   subscribe(3, 64);
