@@ -65,6 +65,8 @@ struct Options {
   /// Changes that traps tell of within this of the first are served by one sweep.
   ib::Duration trap_pause{std::chrono::milliseconds(100)};
   /// Tables that nothing here needs are read for subnet administration this long after a sweep.
+  /// Where they never are, rows of SL2VL that another subnet manager wrote, and that drop packets,
+  /// are not noticed.
   std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
   /// The store lost some of what clients registered: after the first sweep all are asked to
   /// register again.

@@ -21,7 +21,8 @@ void draw_managers(Dice& dice, Script& script) {
   options.plan.lmc = static_cast<std::uint8_t>(dice.chance(70) ? 0 : dice.from(1, 2));
   script.engine = kEngines[dice.below(std::size(kEngines))];
   if (!script.engine.empty()) options.plan.choice.engines = {script.engine};
-  if (dice.chance(20)) options.read_tables_after.reset();
+  // As where devices answer slowly. That they are not read at all is no option of ibsm.
+  if (dice.chance(20)) options.read_tables_after = 2s;
   if (dice.chance(10)) options.mastership.master_priority = std::uint8_t{12};
   script.shares_store = dice.chance(50);
   script.has_partitions = dice.chance(30);
