@@ -5,6 +5,7 @@
 #include "sm/core/impl.h"
 #include "sm/plan/kept_rows.h"
 #include "sm/plan/routes.h"
+#include "sm/plan/vl_tables.h"
 
 namespace sm::core {
 namespace {
@@ -172,6 +173,7 @@ void SubnetManager::Impl::begin_multicast(Instant now) {
 /// Rows that another subnet manager told, or an ibsm whose store is lost, stand while routes need
 /// one VL, unless packets are lost by them.
 void SubnetManager::Impl::put_back_foreign_vls(Instant now) {
+  has_fewer_vls = false;
   if (desired->vl_tables || !inputs.vls_are_untouched() || !mastership.is_master()) return;
   const auto sls = static_cast<std::uint16_t>(plan::used_sls(options.plan) | 1U);
   if (!plan::any_row_drops(*seen, known.inventory, sls)) return;
@@ -180,6 +182,21 @@ void SubnetManager::Impl::put_back_foreign_vls(Instant now) {
       "arrive: all ports get the default");
   remember_vls(store::DeviceVls::Told);
   want_sweep(now, Reason::Unfinished);
+}
+
+bool SubnetManager::Impl::narrows_links() const {
+  if (desired->vl_tables || !inputs.vls_are_untouched()) return false;
+  for (NodeIndex n = 0; n < seen->nodes.size(); ++n) {
+    for (unsigned p = 1; p <= seen->fabric.node(n).num_ports; ++p) {
+      const ib::fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      const auto* port = seen->known_port(at);
+      const plan::PortWant& want = desired->ports[seen->port_index(at)];
+      if (port != nullptr && want.activate && plan::comes_up(*seen, at) &&
+          want.operational_vls < port->get<&ib::wire::PortInfo::vl_cap>())
+        return true;
+    }
+  }
+  return false;
 }
 
 void SubnetManager::Impl::go_on_reading(Instant now) {
@@ -192,7 +209,7 @@ void SubnetManager::Impl::go_on_reading(Instant now) {
   take_logs(tables);
   if (news) publish_device_state();
   if (!news || !tables.at_rest()) return;
-  if (was_to_come && !tables.to_come()) put_back_foreign_vls(now);
+  if (was_to_come ? !tables.to_come() : has_fewer_vls) put_back_foreign_vls(now);
   // Without a partition file what they hold is no reason to keep a first sweep waiting.
   const bool planned_after_reading = !desired->partitions->from_file;
   if ((tables.take_rewritten() || planned_after_reading) && plan_blocks_again())

@@ -112,6 +112,7 @@ struct SubnetManager::Impl {
   bool reads_back{false};      // the next one reads as if he had
   bool taking_over{false};     // by it; till then others managed the subnet
   bool lfts_read{false};       // for the plan that is programmed next
+  bool has_fewer_vls{false};   // some link, since rows of SL2VL were looked through
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
   /// is up yet that they could hold up, or the operator asked.
   bool patient{true};
@@ -431,8 +432,11 @@ struct SubnetManager::Impl {
   /// and the other ends of their links are to follow.
   bool tell_fewer_vls();
 
-  /// All that devices hold was read. It looks at every row, so not after each small sweep.
+  /// All that devices hold was read, or a link has come up with fewer VLs since. It looks at every
+  /// row, so not after each small sweep.
   void put_back_foreign_vls(Instant now);
+  /// By the plan some port comes up with fewer VLs than it has.
+  bool narrows_links() const;
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
   void remember_vls(store::DeviceVls vls);

@@ -189,6 +189,7 @@ void SubnetManager::Impl::settle_plan() {
   taking_over = false;
   if (desired->vl_tables && desired->vls_needed)
     remember_vls(store::DeviceVls::Told);  // before the first of them is told
+  has_fewer_vls = has_fewer_vls || narrows_links();
   if (options.rehearse) return;
   const ib::Guid own = seen->fabric.port(desired->sm_port).guid;
   if (store::Batch batch = inputs.remember_writer(own); !batch.empty())

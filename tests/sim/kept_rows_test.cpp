@@ -374,6 +374,33 @@ TEST(RowsOfAnother, StandUnlessTheyDropPacketsThatAreToArrive) {
   }
 }
 
+/// None dropped any when they were read; then a link comes up with fewer VLs.
+TEST(RowsOfAnother, ArePutBackWhenALinkHasFewerVlsThanTheyName) {
+  core::Options before = routed_by("updn");
+  before.plan.qos_sets[0].sl_to_vl = std::vector<std::uint8_t>(16, 1);
+  SmOnModel run(torus_of_25());
+  run.boot_as(before);
+  ASSERT_TRUE(run.run_until_reports(1));
+  core::Options options = routed_by("updn");
+  options.plan.qos = false;
+  run.boot_as(options);
+  run.boot_without_memory();
+  run.run_for(20s);
+  const auto& f = run.model().topology();
+  PortRef host;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch() && n != run.at().node) host = {n, 1};
+  const PortRef far = f.port(host).peer;
+  ASSERT_EQ(run.model().sl_to_vl(far, 0).vl[0], 1U);
+  ASSERT_TRUE(run.model().set_trait(run.now(), host.node, std::nullopt, "vl_cap", "1"));
+  ASSERT_TRUE(run.model().reboot(run.now(), host.node));
+  run.run_for(20s);
+  EXPECT_TRUE(run.last().up());
+  ASSERT_EQ(ib::wire::data_vls(run.model().port_info(far).operational_vls), 1U);
+  for (unsigned in = 0; in < 5; ++in)
+    EXPECT_EQ(run.model().sl_to_vl(far, static_cast<std::uint8_t>(in)).vl[0], 0U) << in;
+}
+
 /// SL 3 was dropped everywhere; then no more, but a host does not take that.
 TEST(RefusedTables, AHostThatKeepsRowsWhichDropAnSlHasNoPathOnItAndOthersHave) {
   for (const char* trait : {"refuse", "keep"}) {
