@@ -34,10 +34,11 @@ Ask ask_for(const plan::WantedBlock& want);
 /// "port 4 block 1", "input 3 output 4": for complaints.
 std::string place_of(const Ask& ask);
 
-/// A table that a device did not take, or of which it does not tell what the plan waits for.
+/// A table that a device did not take, or of which it does not tell what the plan waits for; or the
+/// LID of its subnet manager, which a port did not take.
 struct Refusal {
   ib::fabric::NodeIndex node{};
-  const device::TableKind* kind{};
+  const device::TableKind* kind{};  // null: PortInfo
   std::string message;  // what was attempted first, on what, what came back, and of how many blocks
   bool holds_it{false};  // what it is to hold is what it held before
 };

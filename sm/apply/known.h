@@ -21,7 +21,8 @@ namespace sm::apply {
 struct Known {
   device::Inventory inventory;
   RefusedBlocks refused;
-  /// Tables of `refused` that were named, by node and attribute, until the device takes them.
+  /// Tables of `refused` that were named, by node and attribute, until the device takes them; and
+  /// PortInfo of nodes that keep the LID of another subnet manager.
   std::set<std::pair<ib::Guid, std::uint16_t>> named;
   StubbornPorts stubborn;
   plan::FewerVls fewer_vls;

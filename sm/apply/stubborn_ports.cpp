@@ -9,6 +9,11 @@ StubbornPorts::Refusal StubbornPorts::refusal(plan::PortWant want, plan::PortWan
   return {want, held};
 }
 
+const StubbornPorts::Refusal* StubbornPorts::find(ib::Guid node, std::uint8_t port) const {
+  const auto at = by_node_.find(node);
+  return at != by_node_.end() && port < at->second.size() ? at->second[port] : nullptr;
+}
+
 void StubbornPorts::note(ib::Guid node, std::uint8_t port, const plan::PortWant& want,
                          const plan::PortWant& held) {
   if (want == held) {
@@ -24,9 +29,15 @@ void StubbornPorts::note(ib::Guid node, std::uint8_t port, const plan::PortWant&
 bool StubbornPorts::contains(ib::Guid node, std::uint8_t port, const plan::PortWant& want,
                              const plan::PortWant& held) const {
   if (want.lid != held.lid || want.sm_lid != held.sm_lid) return false;
-  const auto at = by_node_.find(node);
-  return at != by_node_.end() && port < at->second.size() && at->second[port] != nullptr &&
-         *at->second[port] == refusal(want, held);
+  const Refusal* known = find(node, port);
+  return known != nullptr && *known == refusal(want, held);
+}
+
+bool StubbornPorts::keeps_manager(ib::Guid node, std::uint8_t port, ib::Lid want,
+                                  ib::Lid held) const {
+  const Refusal* known = find(node, port);
+  return known != nullptr && want != held && known->want.sm_lid == want &&
+         known->held.sm_lid == held;
 }
 
 }  // namespace sm::apply

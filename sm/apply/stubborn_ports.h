@@ -28,6 +28,8 @@ class StubbornPorts {
   /// It was asked for `want` before, and answered what it holds now.
   bool contains(ib::Guid node, std::uint8_t port, const plan::PortWant& want,
                 const plan::PortWant& held) const;
+  /// It was told this LID of its subnet manager, and answered with that one.
+  bool keeps_manager(ib::Guid node, std::uint8_t port, ib::Lid want, ib::Lid held) const;
 
  private:
   struct Refusal {
@@ -35,6 +37,7 @@ class StubbornPorts {
     friend auto operator<=>(const Refusal&, const Refusal&) = default;
   };
   static Refusal refusal(plan::PortWant want, plan::PortWant held);
+  const Refusal* find(ib::Guid node, std::uint8_t port) const;
 
   std::set<Refusal> refusals_;
   std::unordered_map<ib::Guid, std::vector<const Refusal*>> by_node_;  // then by port

@@ -445,13 +445,15 @@ void SubnetManager::Impl::end_apply(Instant now) {
       for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     return begin_apply();
   }
-  const auto refusals = known.refused.of(*desired, *seen, known.inventory);
+  auto refusals = known.refused.of(*desired, *seen, known.inventory);
+  const bool tables_hold = std::ranges::all_of(refusals, &apply::Refusal::holds_it);
+  std::ranges::move(keepers_of_another(), std::back_inserter(refusals));
   const bool was_due = refused_at != kNever;
   if (tell_refusals(now, refusals)) want_sweep(now, Reason::Unfinished);
   const bool links_have_fewer_vls = tell_fewer_vls();
   const bool put_back = desired->vl_tables != nullptr && !desired->vls_needed;
-  if (done == State::Applying && put_back && failures.empty() &&
-      std::ranges::all_of(refusals, &apply::Refusal::holds_it) && inputs.all_are_there(*desired))
+  if (done == State::Applying && put_back && failures.empty() && tables_hold &&
+      inputs.all_are_there(*desired))
     remember_vls(store::DeviceVls::PutBack);
   for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
   if (needs_another_plan) {
@@ -459,6 +461,8 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return;
   }
   if (done == State::Programming) {
+    // The last report still names a port that has taken our LID along with the groups.
+    if (somebody_follows_us_now()) want_sweep(now, Reason::Unfinished);
     if (snapshot && snapshot->refused_tables != known.named)
       publish(snapshot->up);
     else

@@ -444,6 +444,11 @@ struct SubnetManager::Impl {
   /// A port did not take the LID of its subnet manager, and finds no subnet administration.
   bool somebody_follows_another() const;
 
+  /// Of these, those that were told so and answered otherwise.
+  std::vector<apply::Refusal> keepers_of_another() const;
+  /// One that was published to do so takes ours now.
+  bool somebody_follows_us_now() const;
+
   /// All of this table of the node is known, and what it is to hold.
   bool is_as_wanted(NodeIndex n, std::uint16_t attribute) const;
   /// Names tables that devices do not take, or do not tell, once each, and those of which that is

@@ -21,6 +21,28 @@ bool SubnetManager::Impl::somebody_follows_another() const {
   });
 }
 
+std::vector<apply::Refusal> SubnetManager::Impl::keepers_of_another() const {
+  std::vector<apply::Refusal> out;
+  for (const ib::route::LidAssignment& a : desired->lids) {
+    const auto* port = seen->known_port(a.port);
+    if (port == nullptr || !desired->ports[seen->port_index(a.port)].managed) continue;
+    const auto& node = seen->fabric.node(a.port.node);
+    const ib::Lid keeps = port->get<&ib::wire::PortInfo::master_sm_lid>();
+    if (!known.stubborn.keeps_manager(node.guid, a.port.port, desired->sm_lid, keeps)) continue;
+    out.push_back({a.port.node, nullptr,
+                   fmt::format("Set(PortInfo) to {} port {}: MasterSMLID stays {}, and is to be {}",
+                               ib::fabric::node_label(node), a.port.port, keeps.value,
+                               desired->sm_lid.value)});
+  }
+  return out;
+}
+
+bool SubnetManager::Impl::somebody_follows_us_now() const {
+  return snapshot && std::ranges::any_of(snapshot->refused_tables, [&](const auto& table) {
+           return table.second == ib::wire::attr::kPortInfo && !known.named.contains(table);
+         });
+}
+
 bool SubnetManager::Impl::is_as_wanted(NodeIndex n, std::uint16_t attribute) const {
   const auto is_of_it = [&](const plan::WantedBlock& want) {
     return want.node == n && want.kind->attribute == attribute;
@@ -41,7 +63,9 @@ bool SubnetManager::Impl::is_as_wanted(NodeIndex n, std::uint16_t attribute) con
 bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
   std::set<std::pair<ib::Guid, std::uint16_t>> still_refused;
   for (const apply::Refusal& refusal : refusals) {
-    const auto table = std::pair(seen->fabric.node(refusal.node).guid, refusal.kind->attribute);
+    const std::uint16_t attribute =
+        refusal.kind != nullptr ? refusal.kind->attribute : ib::wire::attr::kPortInfo;
+    const auto table = std::pair(seen->fabric.node(refusal.node).guid, attribute);
     still_refused.insert(table);
     if (known.named.insert(table).second) log(LogLevel::Warning, "apply", refusal.message);
   }
@@ -50,7 +74,8 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
     if (still_refused.contains(table)) return false;
     const auto& [guid, attribute] = table;
     const auto n = seen->fabric.find_node(guid);
-    const bool took_some = known.refused.took_some(guid, attribute);
+    const bool is_port = attribute == ib::wire::attr::kPortInfo;
+    const bool took_some = is_port || known.refused.took_some(guid, attribute);
     if (!n) return took_some;
     if (!took_some && !is_as_wanted(*n, attribute)) return false;
     const std::string name = ib::fabric::node_label(seen->fabric.node(*n));

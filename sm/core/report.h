@@ -24,8 +24,10 @@ struct Report {
   std::size_t unmanaged{};
   std::size_t duplicate_guids{};  // nodes with the GUID of another one
   std::size_t missing{};
-  std::size_t lasting{};    // of these: asking the same again changes nothing
-  std::size_t refused{};    // tables that devices did not take, those of `missing` aside
+  std::size_t lasting{};  // of these: asking the same again changes nothing
+  /// Tables that devices did not take, those of `missing` aside, and ports that keep the LID of
+  /// another subnet manager.
+  std::size_t refused{};
   std::size_t held_down{};  // links that flap
   std::size_t degraded{};   // links below what both ends can do
   std::size_t silent{};     // managed nodes that did not answer and were not waited for

@@ -43,7 +43,8 @@ struct Snapshot {
   std::uint8_t subnet_timeout{18};    // as programmed into PortInfo
   std::uint8_t packet_life_time{18};  // as programmed into SwitchInfo:LifeTimeValue
   bool up{false};                     // every port whose SMA answered is ACTIVE
-  /// Tables that devices do not take, by node and attribute.
+  /// Tables that devices do not take, by node and attribute; PortInfo where the LID of another
+  /// subnet manager is kept.
   std::set<std::pair<ib::Guid, std::uint16_t>> refused_tables;
   /// SLs, a bit each, that ports of hosts drop by the SLtoVLMappingTable that they keep; ports that
   /// drop none are absent.

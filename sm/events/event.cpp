@@ -300,7 +300,7 @@ constexpr Row kRows[] = {
      {},
      0,
      "a device refuses a table, or to tell its keys, or says that it took it and keeps another "
-     "one; once, until it takes it"},
+     "one; `PortInfo`: a port keeps the LID of another subnet manager; once, until it takes it"},
     {Kind::LeftForOneVl,
      "routes.left-for-one-vl",
      LogLevel::Error,

@@ -432,6 +432,45 @@ TEST_F(Election, TheThirdTakesOverAfterTheSecond) {
   EXPECT_EQ(lids(), before);
 }
 
+TEST_F(Election, APortThatKeepsNamingTheOneBeforeIsNamedUntilItDoesNot) {
+  host(0).start();
+  ASSERT_TRUE(settles());
+  host(2).start();
+  world_.run_for(5s);
+  const NodeIndex leaf = world_.model().topology().port(host(1).at()).peer.node;
+  const auto keep = [&](const char* what) {
+    for (const NodeIndex node : {leaf, host(1).at().node})
+      EXPECT_TRUE(world_.model().set_trait(world_.now(), node, std::nullopt, "keep", what));
+  };
+  const auto said = [&](std::string_view what) {
+    return std::ranges::count_if(
+        host(2).log(), [&](const std::string& line) { return line.find(what) != line.npos; });
+  };
+  keep("PortInfo");
+  const unsigned own_lid = world_.model().port_info(host(2).at()).lid.value;
+  host(0).kill();
+  ASSERT_TRUE(settles()) << logs();
+  EXPECT_THAT(host(2).last().headline(), testing::HasSubstr(" refused=2"));
+  EXPECT_THAT(
+      host(2).last().lines,
+      testing::UnorderedElementsAre(
+          testing::AllOf(testing::StartsWith("refused: Set(PortInfo) to "),
+                         testing::HasSubstr(world_.model().topology().node(leaf).description),
+                         testing::HasSubstr(fmt::format(
+                             " port 0: MasterSMLID stays 1, and is to be {}", own_lid))),
+          testing::HasSubstr(" port 1: MasterSMLID stays 1, ")));
+  EXPECT_EQ(host(2).sm().snapshot()->refused_tables.size(), 2U);
+  EXPECT_EQ(said("MasterSMLID stays"), 2);
+
+  keep("none");
+  world_.run_for(70s);
+  EXPECT_EQ(host(2).last().refused, 0U) << host(2).last().headline();
+  EXPECT_TRUE(host(2).sm().snapshot()->refused_tables.empty());
+  EXPECT_EQ(said("MasterSMLID stays"), 2) << logs();
+  EXPECT_EQ(said("takes its PortInfo now"), 2) << logs();
+  EXPECT_EQ(world_.model().port_info({leaf, 0}).master_sm_lid.value, own_lid);
+}
+
 /// What it answers when it goes on comes late, and says nothing of how long to wait for the next.
 TEST_F(Election, AMasterThatHangsAgainAndAgainIsTakenOverFromAsSoonAsTheFirstTime) {
   host(0).start(with_priority(9));

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "libdiag/wire/smp_attributes.h"
+
 namespace sm::device {
 
 std::span<const TableKind* const> table_kinds() {
@@ -16,7 +18,7 @@ std::string_view table_name(std::uint16_t attribute) {
        {&kGuidInfo, &kPKeyTable, &kSlToVl, &kGeneralInfo, &kExtendedPortInfo, &kQosConfigSl,
         &kVlArbitration, &kArInfo, &kArGroup, &kArLft})
     if (kind->attribute == attribute) return kind->name;
-  return "table";
+  return attribute == ib::wire::attr::kPortInfo ? "PortInfo" : "table";
 }
 
 }  // namespace sm::device

@@ -24,7 +24,7 @@ extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blo
 /// Slots of a table that is read only where a plan asks for it: none without.
 inline void on_demand(const ib::discover::Observed&, ib::fabric::NodeIndex, std::vector<Slot>&) {}
 
-/// "SLtoVLMappingTable"
+/// "SLtoVLMappingTable"; "PortInfo", too
 std::string_view table_name(std::uint16_t attribute);
 
 inline constexpr unsigned kGuidsInBlock = 8, kPKeysInBlock = 32, kArbitrationInBlock = 32;

@@ -45,6 +45,22 @@ TEST(StubbornPorts, WithoutALidOrASubnetManagerItIsOfNoUseAndAskedAgain) {
   EXPECT_FALSE(ports.contains(kNode, 1, want, held));
 }
 
+TEST(StubbornPorts, KnowsWhoKeepsTheSubnetManagerOfBefore) {
+  StubbornPorts ports;
+  auto want = with_timeout(7, 18), held = with_timeout(7, 0);
+  want.sm_lid = ib::Lid{4};
+  held.sm_lid = ib::Lid{3};
+  ports.note(kNode, 1, want, held);
+  EXPECT_TRUE(ports.keeps_manager(kNode, 1, ib::Lid{4}, ib::Lid{3}));
+  EXPECT_FALSE(ports.keeps_manager(kNode, 2, ib::Lid{4}, ib::Lid{3}));
+  EXPECT_FALSE(ports.keeps_manager(kNode, 1, ib::Lid{4}, ib::Lid{4})) << "it took it by itself";
+  EXPECT_FALSE(ports.keeps_manager(kNode, 1, ib::Lid{5}, ib::Lid{3})) << "it was not told this one";
+  held.sm_lid = want.sm_lid;
+  ports.note(kNode, 1, want, held);
+  EXPECT_FALSE(ports.keeps_manager(kNode, 1, ib::Lid{4}, ib::Lid{4}));
+  EXPECT_FALSE(ports.keeps_manager(kNode, 1, ib::Lid{4}, ib::Lid{3}));
+}
+
 TEST(StubbornPorts, WhoGivesInIsForgotten) {
   StubbornPorts ports;
   ports.note(kNode, 1, with_timeout(7, 18), with_timeout(7, 0));
