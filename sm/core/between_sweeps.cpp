@@ -25,7 +25,7 @@ void SubnetManager::Impl::begin_look(Instant now) {
   go(Event::LookDue);
   look_covers_all = tables.at_rest();
   looking = std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches,
-                                         kept.nodes(), kOwnerLook);
+                                         kept.nodes(), flapping, port_states, kOwnerLook);
 }
 
 void SubnetManager::Impl::leave_look() {

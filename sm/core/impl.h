@@ -128,6 +128,7 @@ struct SubnetManager::Impl {
   BabblingPorts babbling{kOwnerBabbling};
   VPortUpkeep vports;
   Flapping flapping;
+  PortStates port_states;
   std::shared_ptr<const Restarts> restarts;  // since the last report; null: nothing did
   KeptNodes kept{options.silent_hosts};
   SnapshotPtr snapshot;

@@ -22,6 +22,7 @@ constexpr unsigned kTrouble = 3;    // what somebody behind a port did not answe
 constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without switches
 constexpr unsigned kKept = 5;       // NodeInfo of a node that is in the fabric as it was known
 constexpr unsigned kWho = 6;        // NodeInfo of somebody who answers the question of kTrouble
+constexpr unsigned kStates = 7;     // SwitchPortStateTable of a switch, a block
 
 /// Who answered NodeInfo and nothing after it would answer that again: the question is the one that
 /// went wrong.
@@ -71,8 +72,12 @@ bool is_in_order(const Observed& observed, const Trouble& t, const ib::wire::Mad
 
 LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& managed,
                        std::set<ib::Guid> silent, const std::vector<ib::Guid>& kept,
-                       ib::mad::Cookie cookie_base)
-    : observed_(observed), cookie_base_(cookie_base), silent_(std::move(silent)) {
+                       const Flapping& flapping, PortStates& states, ib::mad::Cookie cookie_base)
+    : observed_(observed),
+      flapping_(flapping),
+      states_(states),
+      cookie_base_(cookie_base),
+      silent_(std::move(silent)) {
   namespace attr = ib::wire::attr;
   bool any_switch = false;
   for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
@@ -80,6 +85,9 @@ LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& manage
     if (!managed[n] || node.info.node_type != ib::wire::NodeType::Switch) continue;
     any_switch = true;
     ask(kSwitch, {n, 0}, attr::kSwitchInfo, node.route, node.info.node_guid.value, 0);
+    for (unsigned block = 0; block < port_state_blocks(observed, n); ++block)
+      ask(kStates, {n, static_cast<std::uint8_t>(block)}, attr::kSwitchPortStateTable, node.route,
+          node.info.node_guid.value, block);
   }
   for (const Trouble& t : observed.troubles) {
     if (!may_be_over(t) || !troubles_.emplace(t.behind, t).second) continue;
@@ -132,6 +140,8 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
   switch (static_cast<unsigned>((c >> 40) & 0xFF)) {
     case kSwitch:
       return on_switch(at, good);
+    case kStates:
+      return on_states(at, good);
     case kNeighbour:
       return on_neighbour(at, good);
     case kTrouble:
@@ -178,9 +188,22 @@ void LightSweep::on_switch(PortRef at, const ib::wire::Mad* answer) {
     note_change({{node.info.node_guid, true}},
                 fmt::format("switch {}: LinearFDBTop is {}, {} was set", name(at),
                             info.linear_fdb_top, node.switch_info->linear_fdb_top));
-  } else {
+  } else if (!changed_.contains(node.info.node_guid)) {
     unchanged_.push_back(node.info.node_guid);
   }
+}
+
+/// Who does not answer is asked for SwitchInfo, too.
+void LightSweep::on_states(PortRef at, const ib::wire::Mad* answer) {
+  if (answer == nullptr) return;
+  const ib::Guid guid = observed_.nodes[at.node].info.node_guid;
+  const auto port = port_with_other_state(observed_, at.node, at.port, *answer, flapping_);
+  if (!port) return states_.on_agreed(guid, at.port);
+  if (!states_.calls_for_sweep(guid, at.port, *answer)) return;
+  changed_.insert(guid);
+  std::erase(unchanged_, guid);
+  note_change({{guid, true}},
+              fmt::format("switch {}: port {} is in another state than it was", name(at), *port));
 }
 
 void LightSweep::on_neighbour(PortRef at, const ib::wire::Mad* answer) {

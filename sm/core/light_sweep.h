@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// LightSweep: one question to each switch, to see whether anything changed. A machine. A switch
-// that does not answer is looked at from its neighbour before anything bigger is started; ports
-// behind which somebody was silent, refused or talked nonsense are tried again, and so are kept
-// nodes.
+// LightSweep: one question to each switch, to see whether anything changed, and another one where
+// it can tell the states of all its ports at once. A machine. A switch that does not answer is
+// looked at from its neighbour before anything bigger is started; ports behind which somebody was
+// silent, refused or talked nonsense are tried again, and so are kept nodes.
 #pragma once
 
 #include <map>
@@ -12,6 +12,8 @@
 
 #include "libdiag/discover/observed.h"
 #include "libdiag/mad/session.h"
+#include "sm/core/flapping.h"
+#include "sm/core/port_states.h"
 #include "sm/core/sweep_scope.h"
 
 namespace sm::core {
@@ -20,10 +22,10 @@ class LightSweep : public ib::mad::Exchange {
  public:
   /// `observed` must outlive this and keep its nodes. `managed` by node. `silent`: what silent()
   /// of the light sweep before said. `kept`: nodes that are in the fabric as they were known
-  /// (KeptNodes).
+  /// (KeptNodes). `flapping` and `states` must outlive this.
   LightSweep(const ib::discover::Observed& observed, const std::vector<bool>& managed,
-             std::set<ib::Guid> silent, const std::vector<ib::Guid>& kept,
-             ib::mad::Cookie cookie_base);
+             std::set<ib::Guid> silent, const std::vector<ib::Guid>& kept, const Flapping& flapping,
+             PortStates& states, ib::mad::Cookie cookie_base);
 
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
@@ -35,7 +37,7 @@ class LightSweep : public ib::mad::Exchange {
   const std::vector<std::string>& changes() const { return changes_; }
   /// Where it is to look; empty: everywhere.
   std::vector<SweepScope::Place> places() const;
-  /// Switches that say that no port changed.
+  /// Switches that say that no port changed, and show no state that says otherwise.
   const std::vector<ib::Guid>& unchanged() const { return unchanged_; }
   /// Worth a line, and no sweep.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -49,6 +51,7 @@ class LightSweep : public ib::mad::Exchange {
   std::string name(ib::fabric::PortRef at) const;
   // By what was asked; null: no answer with status 0, or, of on_trouble(), none at all.
   void on_switch(ib::fabric::PortRef at, const ib::wire::Mad* answer);
+  void on_states(ib::fabric::PortRef at, const ib::wire::Mad* answer);  // `port`: the block
   void on_neighbour(ib::fabric::PortRef at, const ib::wire::Mad* answer);
   void on_trouble(ib::fabric::PortRef at, const ib::wire::Mad* reply);
   void on_who(ib::fabric::PortRef at, const ib::wire::Mad* answer);
@@ -56,6 +59,8 @@ class LightSweep : public ib::mad::Exchange {
   void on_end_port(ib::fabric::PortRef at, const ib::wire::Mad* answer);
 
   const ib::discover::Observed& observed_;
+  const Flapping& flapping_;
+  PortStates& states_;
   ib::mad::Cookie cookie_base_;
   std::vector<ib::mad::Request> queue_;
   std::set<ib::mad::Cookie> in_flight_;
@@ -65,6 +70,7 @@ class LightSweep : public ib::mad::Exchange {
   std::vector<SweepScope::Place> places_;
   bool anywhere_{false};  // something changed that no place is known of
   std::vector<ib::Guid> unchanged_;
+  std::set<ib::Guid> changed_;  // by the states of their ports
   std::vector<std::string> notes_;
   std::set<ib::Guid> silent_;
 };

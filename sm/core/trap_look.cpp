@@ -7,6 +7,8 @@
 #include <array>
 #include <cstring>
 
+#include "sm/core/port_states.h"
+
 namespace sm::core {
 namespace {
 
@@ -149,9 +151,9 @@ void TrapLook::begin(Instant now, Guid guid, Sender& sender, const Observed& see
 
 void TrapLook::ask(Look& look, Ask what, std::uint8_t port, const Observed& seen,
                    const std::byte* to_set) {
-  constexpr std::array<std::uint16_t, 6> kAttributes{attr::kSwitchInfo,      attr::kSwitchInfo,
-                                                     attr::kPortInfo,        attr::kPortInfo,
-                                                     attr::kNodeDescription, attr::kNodeInfo};
+  constexpr std::array<std::uint16_t, 7> kAttributes{
+      attr::kSwitchInfo, attr::kSwitchInfo,      attr::kPortInfo, attr::kSwitchPortStateTable,
+      attr::kPortInfo,   attr::kNodeDescription, attr::kNodeInfo};
   const auto& node = seen.nodes[look.at.node];
   std::uint32_t modifier = port;
   if ((what == Ask::SwitchPort || what == Ask::PortInfo) &&
@@ -177,6 +179,8 @@ void TrapLook::on_completion(Instant now, const ib::mad::Completion& completion,
   const bool answered = completion.reply && completion.reply->mad.status() == 0;
   if (answered) {
     on_answer(now, look, what, port, completion.reply->mad, seen, flapping);
+  } else if (what == Ask::PortStates && completion.reply) {
+    if (port == 0) read_each_port(look, seen, flapping);  // it says that it can, and refuses
   } else {
     look.failed = true;
   }
@@ -211,6 +215,9 @@ void TrapLook::on_answer(Instant now, Look& look, Ask what, std::uint8_t port,
       look.changed |=
           ib::wire::body<PortInfo>(answer).port_state != seen.port({look.at.node, port}).state();
       return;
+    case Ask::PortStates:
+      look.changed |= port_with_other_state(seen, look.at.node, port, answer, flapping).has_value();
+      return;
     case Ask::PortInfo:
       look.changed |= differs(seen.port(look.at), ib::wire::body<PortInfo>(answer));
       return;
@@ -236,8 +243,14 @@ bool TrapLook::may_read_ports(Instant now, Guid sender_guid) {
   return true;
 }
 
-/// All but those that are held down: what changes there is of no interest.
 void TrapLook::read_ports(Look& look, const Observed& seen, const Flapping& flapping) {
+  const unsigned blocks = port_state_blocks(seen, look.at.node);
+  for (unsigned block = 0; block < blocks; ++block)
+    ask(look, Ask::PortStates, static_cast<std::uint8_t>(block), seen);
+  if (blocks == 0) read_each_port(look, seen, flapping);
+}
+
+void TrapLook::read_each_port(Look& look, const Observed& seen, const Flapping& flapping) {
   const auto& info = seen.nodes[look.at.node].info;
   for (unsigned p = 1; p <= info.num_ports; ++p) {
     const auto port = static_cast<std::uint8_t>(p);

@@ -7,7 +7,8 @@
 //                  is held down, or a sweep was under way when the trap came (which may have read
 //                  the port before, and cleared the bit after), its ports are read as well. So they
 //                  are where it says nothing, since another master may have cleared the bit: once
-//                  in 10 s each, and of few switches at a time.
+//                  in 10 s each, and of few switches at a time. One that has a table of the
+//                  states of its ports is asked for that.
 //   of a CA        PortInfo, NodeDescription or NodeInfo against what the sweep saw
 //   no answer      by the known path, though the trap came: the path has changed
 //
@@ -87,6 +88,7 @@ class TrapLook {
     SwitchInfo,
     ClearChange,  // PortStateChange, before the ports are read
     SwitchPort,
+    PortStates,  // of all ports at once, a block
     PortInfo,
     Description,
     NodeInfo
@@ -113,7 +115,9 @@ class TrapLook {
                  const ib::wire::Mad& answer, const ib::discover::Observed& seen,
                  const Flapping& flapping);
   bool may_read_ports(ib::Instant now, ib::Guid sender);
+  /// All but those that are held down: what changes there is of no interest.
   void read_ports(Look& look, const ib::discover::Observed& seen, const Flapping& flapping);
+  void read_each_port(Look& look, const ib::discover::Observed& seen, const Flapping& flapping);
   void end(ib::Instant now, Looks::iterator look, const ib::discover::Observed& seen,
            Flapping& flapping);
   /// Requests that are to be cancelled.

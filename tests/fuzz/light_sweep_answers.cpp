@@ -41,8 +41,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (const std::uint8_t who = in.byte(); who % 2 == 1)
     kept.push_back(f.node(static_cast<ib::fabric::NodeIndex>(who / 2 % f.nodes().size())).guid);
   std::set<ib::Guid> silent;
+  const sm::core::Flapping flapping;
+  sm::core::PortStates states;
   for (int round = 0; round < 2; ++round) {
-    sm::core::LightSweep sweep(seen, managed, silent, kept, 0);
+    sm::core::LightSweep sweep(seen, managed, silent, kept, flapping, states, 0);
     devices.serve(sweep, &in, kMost);
     for (const auto& place : sweep.places())
       require(f.find_node(place.node).has_value(), "a place is a node that is known");

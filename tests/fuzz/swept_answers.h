@@ -34,6 +34,9 @@ class SweptDevices {
     const auto& f = model_.topology();
     for (fabric::NodeIndex n = 0; n < f.nodes().size() && !at_; ++n)
       if (!f.node(n).is_switch() && f.port(n, 1).peer) at_ = {n, 1};
+    for (fabric::NodeIndex n = 0; n < f.nodes().size(); n += 2)
+      if (f.node(n).is_switch())
+        require(model_.set_trait(now_, n, {}, "port_state_table", "1").has_value(), "a trait");
   }
   sim::Model& model() { return model_; }
   Instant now() const { return now_; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libdiag/base/text.h"
+#include "libdiag/wire/port_attributes.h"
 #include "sm/core/babbling_ports.h"
 #include "sm/core/trap_look.h"
 #include "sm/core/trap_words.h"
@@ -40,6 +41,15 @@ const std::shared_ptr<const ib::discover::Observed>& observed() {
   static const std::shared_ptr<const ib::discover::Observed> made = [] {
     auto seen = std::make_shared<ib::discover::Observed>(*ib::fuzz::subnet()->observed);
     seen->local_port = ib::fuzz::subnet()->sm_port;
+    for (ib::fabric::NodeIndex n = 0; n < seen->nodes.size(); n += 2) {
+      if (!seen->fabric.node(n).is_switch()) continue;
+      ib::wire::PortInfo info = seen->port({n, 0}).info();
+      info.capability_mask |= ib::wire::port_cap::kCapabilityMask2;
+      info.capability_mask2 |= ib::wire::port_cap2::kSwitchPortStateTable;
+      ib::wire::Mad mad;
+      ib::wire::set_body(mad, info);
+      seen->update_port({n, 0}, mad.data(), info);
+    }
     return seen;
   }();
   return made;

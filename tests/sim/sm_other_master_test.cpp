@@ -452,6 +452,33 @@ TEST_F(OtherMaster, ThatClearsWhatALightSweepHeardThatWasLeftHidesNoLink) {
   EXPECT_EQ(run_->not_active().size(), 0U);
 }
 
+/// It cleared what a switch says before anybody asked: one that can tell the states of its ports
+/// tells of the link by the next light sweep.
+TEST_F(OtherMaster, ThatClearsWhatSwitchesSayHidesNoLinkOfAStateTable) {
+  core::Options options;
+  options.act_on_traps = false;
+  run_ = std::make_unique<SmOnModel>(small_tree(), ib::sim::ModelOptions{}, options);
+  const auto& f = run_->model().topology();
+  Stranger stranger(*run_, Stranger::last_host(f));
+  const ib::fabric::PortRef host{stranger.at().node - 1, 1}, near = f.port(host).peer;
+  ASSERT_TRUE(run_->model().set_trait(run_->now(), near.node, {}, "port_state_table", "1"));
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  ASSERT_TRUE(run_->model().link_down(run_->now(), host));
+  ASSERT_TRUE(run_->model().link_up(run_->now(), host));
+  run_->run_for(1s);
+  stranger.set(run_->model().port_info({near.node, 0}).lid, attr::kSwitchInfo, 0,
+               run_->model().switch_info(near.node));
+  run_->run_for(1ms);
+  ASSERT_FALSE(run_->model().switch_info(near.node).port_state_change) << "the Set took";
+  const auto before = run_->sm().counters();
+  run_->sm().light_sweep_now(run_->now());
+  run_->run_for(1s);
+  EXPECT_EQ(run_->not_active().size(), 0U);
+  EXPECT_EQ(run_->sm().counters().partial_sweeps, before.partial_sweeps + 1);
+  EXPECT_EQ(run_->sm().counters().full_sweeps, before.full_sweeps);
+}
+
 /// While a sweep that reads back is under way another one is heard, and it is swept once more.
 TEST_F(OtherMaster, ThatIsHeardDuringAnOperatorsSweepTakesNothingFromIt) {
   run_ = std::make_unique<SmOnModel>(small_tree());

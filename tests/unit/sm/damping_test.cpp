@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libdiag/fabric/fabric.h"
+#include "libdiag/wire/port_attributes.h"
 #include "sm/core/trap_look.h"
 
 namespace sm::core {
@@ -191,6 +192,36 @@ TEST_F(Looks, PortsOfASwitchThatSaysNothingAreReadOnceInAWhile) {
   trap(128, Lid{1});
   EXPECT_EQ(ask(port_is_down).size(), 1U + 4U);
   EXPECT_TRUE(look_.take_sweep_wanted());
+}
+
+/// A switch that can tell the states of all its ports is asked once; if it refuses, for each.
+TEST_F(Looks, PortsOfASwitchThatHasAStateTableAreReadByThat) {
+  ib::wire::PortInfo can;
+  can.capability_mask = ib::wire::port_cap::kCapabilityMask2;
+  can.capability_mask2 = ib::wire::port_cap2::kSwitchPortStateTable;
+  ib::wire::Mad mad;
+  ib::wire::set_body(mad, can);
+  seen_.update_port({0, 0}, mad.data(), can);
+  constexpr auto kTable = ib::wire::attr::kSwitchPortStateTable;
+  for (const bool same : {true, false}) {
+    trap(128, Lid{1});
+    EXPECT_EQ(ask([&](ib::wire::Mad& answer) {
+                if (answer.attribute_id() != kTable) return;
+                ib::wire::SwitchPortStateTable table;
+                if (!same) table.state[4] = 2;
+                ib::wire::set_body(answer, table);
+              }),
+              (Attributes{ib::wire::attr::kSwitchInfo, kTable}));
+    EXPECT_EQ(look_.take_sweep_wanted().has_value(), !same);
+    now_ = now_ + 10s;
+  }
+  trap(128, Lid{1});
+  EXPECT_EQ(ask([](ib::wire::Mad& answer) {
+              if (answer.attribute_id() == kTable)
+                answer.set<&ib::wire::MadHeader::status>(ib::wire::status::kBadAttribute);
+            }).size(),
+            2U + 4U);
+  EXPECT_FALSE(look_.take_sweep_wanted());
 }
 
 /// Who forges traps of all switches does not have all their ports read.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libdiag/fabric/generate.h"
 
 namespace sm::core {
@@ -12,6 +14,8 @@ using ib::discover::Observed;
 using ib::discover::Trouble;
 namespace attr = ib::wire::attr;
 
+const Flapping kNothingHeld;
+
 /// One switch, and somebody silent behind its port 3.
 Observed observed(std::uint16_t attribute, std::uint8_t port) {
   ib::fabric::FatTree kind;
@@ -19,6 +23,7 @@ Observed observed(std::uint16_t attribute, std::uint8_t port) {
   Observed seen;
   seen.fabric = *ib::fabric::generate(kind);
   seen.nodes.resize(seen.fabric.nodes().size());
+  seen.ports.resize(seen.fabric.port_count());
   for (ib::fabric::NodeIndex n = 0; n < seen.nodes.size(); ++n) {
     seen.nodes[n].info.node_type = seen.fabric.node(n).is_switch()
                                        ? ib::wire::NodeType::Switch
@@ -50,7 +55,9 @@ ib::wire::NodeInfo node_info() {
 std::size_t changes_by(Trouble::Kind kind, const ib::wire::NodeInfo& info, std::uint16_t status) {
   Observed seen = observed(attr::kNodeInfo, 0);
   seen.troubles.front().kind = kind;
-  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
+  PortStates states;
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, kNothingHeld, states,
+                   0);
   for (const auto& request : sweep.take_requests()) {
     if (request.mad.attribute_id() != attr::kNodeInfo) continue;
     ib::mad::Packet packet;
@@ -69,7 +76,9 @@ std::size_t changes_by(Trouble::Kind kind, const ib::wire::NodeInfo& info, std::
 /// The light sweep's question to the silent one, and what an answer to it calls for.
 void expect_asks(std::uint16_t attribute, std::uint8_t port) {
   const Observed seen = observed(attribute, port);
-  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
+  PortStates states;
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, kNothingHeld, states,
+                   0);
   const auto requests = sweep.take_requests();
   const auto expected = ib::mad::smp_request(0, 0, seen.troubles.front().route,
                                              ib::wire::Method::Get, attribute, port);
@@ -120,7 +129,9 @@ TEST(LightSweep, WhoRefusesStillAndIsAnotherNodeThanItSaidIsSweptFor) {
     Observed seen = observed(attr::kPortInfo, 48);
     seen.troubles.front().kind = Trouble::Kind::Refused;
     seen.troubles.front().node_guid = said;
-    LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
+    PortStates states;
+    LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, kNothingHeld, states,
+                     0);
     const auto answer = [&](std::uint16_t attribute, std::uint16_t status) {
       for (const auto& request : sweep.take_requests()) {
         if (request.mad.attribute_id() != attribute) continue;
@@ -142,7 +153,9 @@ TEST(LightSweep, WhoRefusesStillAndIsAnotherNodeThanItSaidIsSweptFor) {
 /// Another master may have cleared it by the time of the sweep.
 TEST(LightSweep, PortsOfASwitchThatSaysAChangeAreReadWhateverItSaysLater) {
   const Observed seen = observed(attr::kNodeInfo, 0);
-  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
+  PortStates states;
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, kNothingHeld, states,
+                   0);
   for (const auto& request : sweep.take_requests()) {
     if (request.mad.attribute_id() != attr::kSwitchInfo) continue;
     ib::mad::Packet packet;
@@ -155,6 +168,79 @@ TEST(LightSweep, PortsOfASwitchThatSaysAChangeAreReadWhateverItSaysLater) {
   const auto places = sweep.places();
   ASSERT_FALSE(places.empty());
   for (const auto& place : places) EXPECT_TRUE(place.read_ports);
+}
+
+/// A switch that can tell the states of its ports, and what it is said to tell now.
+class StateTables : public testing::Test {
+ protected:
+  StateTables() {
+    for (ib::fabric::NodeIndex n = 0; n < seen_.nodes.size(); ++n)
+      if (seen_.fabric.node(n).is_switch()) switch_ = n;
+    for (std::uint8_t p = 0; p <= seen_.fabric.node(switch_).num_ports; ++p) {
+      ib::wire::PortInfo info;
+      info.port_state = ib::wire::PortState::Active;
+      info.capability_mask = ib::wire::port_cap::kCapabilityMask2;
+      info.capability_mask2 = ib::wire::port_cap2::kSwitchPortStateTable;
+      ib::wire::Mad mad;
+      ib::wire::set_body(mad, info);
+      seen_.update_port({switch_, p}, mad.data(), info);
+      seen_.port({switch_, p}).known = true;
+      told_.state[p] = 4;
+    }
+    seen_.troubles.clear();
+  }
+  /// The lines of a light sweep.
+  std::vector<std::string> look(std::uint16_t status = 0) {
+    LightSweep sweep(seen_, std::vector<bool>(seen_.nodes.size(), true), {}, {}, flapping_, states_,
+                     0);
+    unsigned tables = 0;
+    for (const auto& request : sweep.take_requests()) {
+      ib::mad::Packet packet;
+      packet.mad = request.mad;
+      packet.mad.set<&ib::wire::MadHeader::method>(ib::wire::Method::GetResp);
+      if (request.mad.attribute_id() == attr::kSwitchPortStateTable) {
+        ++tables;
+        packet.mad.set<&ib::wire::MadHeader::status>(status);
+        ib::wire::set_body(packet.mad, told_);
+      }
+      sweep.on_completion({}, {request.cookie, packet});
+    }
+    EXPECT_EQ(tables, 1U) << "of the switch that has one";
+    EXPECT_EQ(sweep.places().size(), sweep.changes().size());
+    const ib::Guid guid = seen_.nodes[switch_].info.node_guid;
+    EXPECT_EQ(std::ranges::count(sweep.unchanged(), guid), sweep.changes().empty() ? 1 : 0);
+    return sweep.changes();
+  }
+
+  Observed seen_ = observed(attr::kNodeInfo, 0);
+  ib::fabric::NodeIndex switch_{0};
+  ib::wire::SwitchPortStateTable told_;
+  Flapping flapping_;
+  PortStates states_;
+};
+
+TEST_F(StateTables, APortInAnotherStateCallsForASweepThoughTheSwitchSaysNothing) {
+  EXPECT_TRUE(look().empty());
+  told_.state[2] = 5;  // ActiveDefer
+  EXPECT_TRUE(look().empty());
+  told_.state[3] = 2;
+  const auto lines = look();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].ends_with(": port 3 is in another state than it was")) << lines[0];
+  EXPECT_TRUE(look(0x000C).empty()) << "a refusal says nothing";
+}
+
+TEST_F(StateTables, WhatPortsDoNotConfirmCallsForFewSweeps) {
+  told_.state[3] = 2;
+  std::size_t sweeps = 0;
+  for (int i = 0; i < 10; ++i) sweeps += look().size();
+  EXPECT_EQ(sweeps, 3U);
+  told_.state[2] = 1;
+  EXPECT_EQ(look().size(), 1U) << "another difference";
+  told_.state[2] = told_.state[3] = 4;
+  EXPECT_TRUE(look().empty());
+  told_.state[3] = 2;
+  EXPECT_EQ(look().size(), 1U) << "it agreed between";
 }
 
 TEST(LightSweep, ACableBackToItsOwnPortStaysWhatItIs) {
