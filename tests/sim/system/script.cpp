@@ -61,6 +61,7 @@ Script draw(const Case& c) {
   script.model.seed = dice.next();
   script.model.no_lid_of_cas = ib::Lid{static_cast<std::uint16_t>(dice.chance(30) ? 0xFFFF : 0)};
   script.model.optimized_sl_to_vl = static_cast<std::uint8_t>(dice.chance(70) ? 1 : 0);
+  script.has_state_tables = script.model.seed % 4 == 0;
   draw_managers(dice, script);
   script.clients = dice.from(1, 5);
   constexpr ib::Duration kHorizons[] = {200ms, 2s, 8s};

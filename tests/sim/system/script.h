@@ -41,6 +41,7 @@ struct Script {
   std::string engine;  // of routing, as the operator names it; empty: none
   bool shares_store{false};
   bool has_partitions{false};
+  bool has_state_tables{false};              // switches tell the states of all ports in one MAD
   std::vector<SeatDraw> seats;               // the first one starts by itself
   unsigned clients{};                        // hosts that register things
   std::vector<ib::fabric::NodeIndex> twins;  // that have a GUID of another node, and those others

@@ -29,6 +29,9 @@ System::System(Script script, RunOptions options)
   const auto& fabric = model().topology();
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
     if (!fabric.node(n).is_switch() && fabric.port(n, 1).peer) hosts_.push_back({n, 1});
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    if (script_.has_state_tables && fabric.node(n).is_switch())
+      (void)model().set_trait(now(), n, std::nullopt, "port_state_table", "1");
   for (const NodeIndex n : script_.twins) excuse(n);
   if (script_.has_partitions) partitions_.change(fabric, hosts_, script_.model.seed);
   seat_managers();
