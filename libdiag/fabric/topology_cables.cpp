@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/fabric/topology_cables.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace ib::fabric {
@@ -26,13 +27,16 @@ class Joiner {
       join(claim);
     }
     std::size_t of_cut = 0;
+    unsigned last_of_cut = 0;
+    for (const CableClaim& claim : claims_.all)
+      if (claim.from.node == cut_) last_of_cut = std::max<unsigned>(last_of_cut, claim.from.port);
     for (const CableClaim& claim : claims_.all) {
       if (!claim.to || fabric_.port(claim.from).peer == claim.to) continue;
       if (fabric_.port(claim.from).peer || fabric_.port(claim.to).peer) {
         warn_(claim.line, claim.column, "the two ends disagree; this cable is ignored");
         continue;
       }
-      if (claim.to.node == cut_) {
+      if (claim.to.node == cut_ && claim.to.port > last_of_cut) {
         ++of_cut;
       } else {
         warn_(claim.line, claim.column, "only this end names the cable");

@@ -51,8 +51,9 @@ class CableClaims {
 
 using WarnAt = std::function<void(std::size_t line, std::size_t column, const std::string&)>;
 
-/// Puts the cables into the fabric. `cut`: the node that the file ends in the middle of, whose
-/// ports nobody need have described; how many cables only their other end names is returned.
+/// Puts the cables into the fabric. `cut`: the node that the file may end in the middle of. Ports
+/// stand in a file in their order: how many cables only their other end names, of ports behind
+/// those that `cut` describes, is returned.
 std::size_t join_cables(Fabric& fabric, const CableClaims& claims, NodeIndex cut,
                         const WarnAt& warn);
 

@@ -31,6 +31,7 @@ bool parse_hex(std::string_view digits, std::uint64_t& out) {
 struct Preamble {
   std::uint64_t vendor{}, device{}, system_image{}, guid{}, port_guid{};
   bool has_guid{false};
+  std::size_t line{0};  // of the first of them; 0: there is none
 };
 
 class Reader : TopologyLine {
@@ -55,7 +56,7 @@ class Reader : TopologyLine {
     const WarnAt say = [this](std::size_t line, std::size_t column, const std::string& text) {
       warn(line, column, text);
     };
-    const bool may_be_cut = is_unfinished() || !undescribed_.empty();
+    const bool may_be_cut = is_unfinished() || !undescribed_.empty() || names_both_ends_;
     warn_of_undescribed(join_cables(fabric_, claims_, may_be_cut ? current_ : kNoNode, say));
     if (warnings_ != nullptr) warn_of_twins(fabric_, line_of_node_, say);
     fill_port_guids(fabric_);
@@ -192,6 +193,7 @@ class Reader : TopologyLine {
 
   bool read_hex_value(std::uint64_t& out, std::uint64_t max) {
     const std::size_t begin = at_;
+    begin_record();
     if (!take_hex(out) || out > max || (!at_end() && !is_blank(peek()))) {
       at_ = begin;
       return wrong("a hexadecimal number");
@@ -199,9 +201,14 @@ class Reader : TopologyLine {
     return read_tail();
   }
 
+  void begin_record() {
+    if (preamble_.line == 0) preamble_.line = line_number_;
+  }
+
   /// `0xNODE(PORT)`; the port's GUID is a switch's port 0 or, for a CA, not written at all.
   bool read_guids() {
     const std::size_t begin = at_;
+    begin_record();
     if (!take_hex(preamble_.guid) || (!at_end() && !is_blank(peek()) && peek() != '(')) {
       at_ = begin;
       return wrong("a GUID in hexadecimal");
@@ -277,8 +284,13 @@ class Reader : TopologyLine {
     }
     Lid lid;
     std::uint8_t lmc = 0;
-    if (!read_header_comment(node, lid, lmc)) return false;
+    if (!read_header_comment(node, lid, lmc)) {
+      if (!is_unfinished()) return false;
+      cut_line_ = line_number_;
+    }
+    if (is_unfinished() && preamble_.has_guid) lid = {};  // its last digits may be missing
     const Guid port0_guid = preamble_.port_guid != 0 ? Guid{preamble_.port_guid} : node.guid;
+    names_both_ends_ = preamble_.has_guid;
     preamble_ = {};
 
     current_ = fabric_.add_node(std::move(node));
@@ -501,12 +513,24 @@ class Reader : TopologyLine {
     claims_.drop_last(fabric_.node(claim.from.node).first_port + std::size_t{claim.from.port});
   }
 
+  /// Behind the first lines of a record, or behind a header alone. Of a port that is down there is
+  /// no line: the node that ibnetdiscover began with may have none.
+  bool ends_within_a_record() const {
+    if (preamble_.line != 0) return true;
+    const Node& first = fabric_.nodes().front();
+    return names_both_ends_ && fabric_.nodes().size() == 1 && claims_.all.empty() &&
+           (is_unfinished() ||
+            (fabric_.initiated_from_node.value != 0 ? fabric_.initiated_from_node != first.guid
+                                                    : first.is_switch()));
+  }
+
   /// One line about all cables to nodes that are not in the file. `of_cut`: cables of the last node
   /// that others named.
   void warn_of_undescribed(std::size_t of_cut) {
     const std::string the_file(kUndescribed);
-    if (is_unfinished() && of_cut > 0) cut_line_ = line_number_;
-    if (cut_line_ == 0 && of_cut == 0 && undescribed_.size() <= 1) {
+    const bool ends_early = of_cut > 0 || ends_within_a_record();
+    if (is_unfinished() && ends_early) cut_line_ = line_number_;
+    if (cut_line_ == 0 && !ends_early && undescribed_.size() <= 1) {
       for (const CableClaim* claim : undescribed_)
         warn(claim->line, claim->column,
              the_file + " node '" + printable(claim->peer_id) + "'; cable ignored");
@@ -517,9 +541,11 @@ class Reader : TopologyLine {
     const auto count = [](std::size_t number, const char* one, const char* many) {
       return std::to_string(number) + ' ' + (number == 1 ? one : many);
     };
-    std::string what = nodes.empty() ? " all of '" + printable(fabric_.nodes().back().file_id) + "'"
-                                     : ' ' + count(nodes.size(), "node", "nodes") + " ('" +
-                                           printable(undescribed_.front()->peer_id) + "' first)";
+    std::string what = !nodes.empty() ? ' ' + count(nodes.size(), "node", "nodes") + " ('" +
+                                            printable(undescribed_.front()->peer_id) + "' first)"
+                       : preamble_.line != 0
+                           ? " the node of line " + std::to_string(preamble_.line)
+                           : " all of '" + printable(fabric_.nodes().back().file_id) + "'";
     what += cut_line_ != 0 ? std::string(kEndsInTheMiddle) + std::to_string(cut_line_)
                            : std::string(kTruncated);
     std::string_view between = cut_line_ != 0 ? "; " : " ";
@@ -545,6 +571,9 @@ class Reader : TopologyLine {
   Fabric fabric_;
   Preamble preamble_;
   NodeIndex current_{kNoNode};
+  /// The current node has a line with its GUID, which ibnetdiscover writes, and people do not: a
+  /// file of its own names each cable at both ends.
+  bool names_both_ends_{false};
   bool is_begun_{false};     // the first record was read, or is
   std::size_t cut_line_{0};  // which the file ends in the middle of; 0: it does not
   TopologyOddities oddities_;
