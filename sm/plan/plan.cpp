@@ -462,20 +462,23 @@ class Planner {
     want.width_enabled = of(force.width, info.link_width_supported, 255, kNever);
   }
 
-  /// A link that runs at what it is no longer to has to train again, once it is told.
+  /// A link that runs at what it is no longer to has to train again, once it is told: by this
+  /// manager, or by one that was lost before it made the link do so. What it runs at is supported,
+  /// whatever the port says of that.
   static bool trains_again(const PortInfo& info, const PortWant& want) {
-    const bool told =
-        (!want.speed_enabled || *want.speed_enabled == info.link_speed_enabled) &&
-        (!want.speed_ext_enabled || *want.speed_ext_enabled == info.link_speed_ext_enabled) &&
-        (!want.width_enabled || *want.width_enabled == info.link_width_enabled);
-    if (told) return false;
-    const bool extended = info.link_speed_ext_active != 0;
-    const auto allows = [](std::optional<std::uint8_t> enabled, std::uint8_t active) {
-      return !enabled || (*enabled & active) != 0;
+    const auto allows = [](std::optional<std::uint8_t> enabled, std::uint8_t supported,
+                           std::uint8_t active) {
+      return !enabled || *enabled == supported || (*enabled & active) != 0;
     };
-    return !(extended ? allows(want.speed_ext_enabled, info.link_speed_ext_active)
-                      : allows(want.speed_enabled, info.link_speed_active)) ||
-           !allows(want.width_enabled, info.link_width_active);
+    const auto allows_speed = [&] {
+      if (info.link_speed_ext_active2 != 0) return true;  // no mask here has those
+      if (info.link_speed_ext_active != 0)
+        return allows(want.speed_ext_enabled, info.link_speed_ext_supported,
+                      info.link_speed_ext_active);
+      return allows(want.speed_enabled, info.link_speed_supported, info.link_speed_active);
+    };
+    return !allows_speed() ||
+           !allows(want.width_enabled, info.link_width_supported, info.link_width_active);
   }
 
   /// By which SL a port reaches the subnet manager: that of the path, unless the operator says.

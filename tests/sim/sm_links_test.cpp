@@ -97,5 +97,22 @@ TEST_F(LinkForce, SpeedsThatHaveNothingInCommonDoNotCutTheFabric) {
   expect_no_set();
 }
 
+/// Another manager, or this one after a crash, finds what the one before had told and no more.
+TEST_F(LinkForce, LinksThatWereToldAndNeverTrainedAgainDoSo) {
+  bring_up({});
+  core::Options options;
+  options.plan.link_force.speed_ext = 1;
+  const PortRef told = run.model().topology().port(run.at()).peer;
+  run.boot_as(options);
+  while (run.model().port_info(told).link_speed_ext_enabled != 1)
+    run.run_for(std::chrono::microseconds(1));
+  EXPECT_EQ(ib::wire::active_speed(run.model().port_info(told)), LinkSpeed::Edr);
+  run.boot_as(options);
+  run.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
+  expect_no_set();
+}
+
 }  // namespace
 }  // namespace sm::test
