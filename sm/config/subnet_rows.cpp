@@ -133,15 +133,18 @@ constexpr std::array kLinks = {
         .opensm_has("0x08")
         .on_reload(),
     number("", "force_link_speed", &S::force_link_speed, 0, 15,
-           "LinkSpeedEnabled of ports of switches; 0: as it is, 15: what is supported")
+           "LinkSpeedEnabled of ports of switches; 0: as it is, 15: what is supported"
+           "; more than a link runs at counts when it trains next")
         .opensm_has("15")
         .on_reload(),
     number("", "force_link_speed_ext", &S::force_link_speed_ext, 0, 31,
-           "LinkSpeedExtEnabled of ports of switches; 0: as it is, 30: none, 31: what is supported")
+           "LinkSpeedExtEnabled of ports of switches; 0: as it is, 30: none, 31: what is supported"
+           "; more than a link runs at counts when it trains next")
         .opensm_has("31")
         .on_reload(),
     number("", "force_link_width", &S::force_link_width, 0, 255,
-           "LinkWidthEnabled of ports of switches; 0: as it is, 255: what is supported")
+           "LinkWidthEnabled of ports of switches; 0: as it is, 255: what is supported"
+           "; more than a link runs at counts when it trains next")
         .opensm_has("255")
         .on_reload(),
     number("", "fdr10", &S::fdr10, 0, 2,

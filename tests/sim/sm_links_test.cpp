@@ -97,6 +97,15 @@ TEST_F(LinkForce, SpeedsThatHaveNothingInCommonDoNotCutTheFabric) {
   expect_no_set();
 }
 
+TEST_F(LinkForce, MoreThanALinkRunsAtCountsWhenItTrainsNext) {
+  bring_up({std::nullopt, std::uint8_t{1}, std::nullopt, {}});
+  expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
+  bring_up({std::nullopt, std::uint8_t{3}, std::nullopt, {}});
+  expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
+  const PortRef p = run.model().topology().port(run.at()).peer;
+  EXPECT_EQ(run.model().port_info(p).link_speed_ext_enabled, 3);
+}
+
 /// Another manager, or this one after a crash, finds what the one before had told and no more.
 TEST_F(LinkForce, LinksThatWereToldAndNeverTrainedAgainDoSo) {
   bring_up({});
