@@ -153,6 +153,11 @@ constexpr TraitRow kRows[] = {
        for (SimPort* p : {&t.at(), &t.model.ports_[t.at().peer]})
          t.model.run_at(*p, static_cast<wire::LinkSpeed>(value));
      }},
+    {"forgets_speeds", Of::Port, "0 or 1", number<0, 1>,
+     [](const Target& t, Value on) {
+       t.traits.forgets_speeds.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
+       t.traits.forgets_speeds[t.at().number] = on != 0;
+     }},
     {"planes", Of::Ca, "1: all ports of a CA are planes of one", number<0, 1>,
      [](const Target& t, Value on) {
        const SimNode& node = t.model.nodes_[t.node];

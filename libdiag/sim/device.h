@@ -31,6 +31,7 @@ struct DeviceTraits {
   bool traps_without_lid{};                              // those for its own subnet manager
   std::vector<std::optional<std::uint8_t>> shown_state;  // PortState by port, whatever it is
   std::vector<std::uint8_t> special;  // by port: what a switch has built in behind it; 0: nothing
+  std::vector<bool> forgets_speeds;   // by port: what it was told of them, when its link trains
   std::vector<std::uint16_t> fec;     // by port: FECModeActive; empty: no PortInfoExtended
   std::map<std::uint8_t, VirtualPorts> virtual_ports;  // of a CA, by port
   bool only_old_counters{};                            // the PMA has no PortCountersExtended

@@ -419,6 +419,7 @@ struct Model::Impl {
   void start_training(PortIndex p);
   void finish_training(PortIndex p);
   void negotiate(PortIndex p);
+  void forget_speeds(PortIndex p);  // that it was told, if it is such a device
   void run_at(SimPort& p, wire::LinkSpeed speed);
   /// Takes the link at `p` down, both ends; `phys` is what `p` itself does next.
   void drop_link(PortIndex p, wire::PhysState phys);

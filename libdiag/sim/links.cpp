@@ -3,6 +3,7 @@
 // when a link goes down. The logical states are those of IBA 7.2.7 (table in doc/sim.md).
 #include <algorithm>
 
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 
 namespace ib::sim {
@@ -72,14 +73,27 @@ void Model::Impl::start_training(PortIndex index) {
 
 void Model::Impl::finish_training(PortIndex index) {
   if (!can_train(index)) return;
-  negotiate(index);
   const PortIndex both[2] = {index, ports_[index].peer};
+  for (const PortIndex i : both) forget_speeds(i);
+  negotiate(index);
   if (ports_[index].info.link_speed_active == 0) return;  // nothing in common: keeps polling
   for (const PortIndex i : both) {
     ports_[i].info.port_physical_state = PhysState::LinkUp;
     set_state(i, wire::PortState::Initialize);
   }
   for (const PortIndex i : both) note_link_change(i);
+}
+
+void Model::Impl::forget_speeds(PortIndex index) {
+  SimPort& p = ports_[index];
+  const DeviceTraits* traits = nodes_[p.node].traits.get();
+  if (traits == nullptr || p.number >= traits->forgets_speeds.size() ||
+      !traits->forgets_speeds[p.number])
+    return;
+  p.info.link_width_enabled = p.info.link_width_supported;
+  p.info.link_speed_enabled = p.info.link_speed_supported;
+  p.info.link_speed_ext_enabled = p.info.link_speed_ext_supported;
+  p.info.link_speed_ext_enabled2 = p.info.link_speed_ext_supported2;
 }
 
 /// Best speed and width that both ends have enabled and the cable carries (IBA vol. 2, 5.6.4).

@@ -182,6 +182,22 @@ TEST_F(Device, ALinkRunsAtAnotherSpeedWithoutGoingDown) {
   EXPECT_EQ(wire::active_speed(hand.port_info({1}, 4)), LinkSpeed::Edr);
 }
 
+TEST_F(Device, APortForgetsWhatItWasToldOfSpeedsWhenItsLinkTrains) {
+  for (const auto& [forgets, speed] : {std::pair{"1", LinkSpeed::Edr}, {"0", LinkSpeed::Fdr}}) {
+    is(kS1, "forgets_speeds", forgets, 3);
+    auto info = hand.port_info({1}, 3);
+    info.port_state = wire::PortState::NoChange;
+    info.port_physical_state = wire::PhysState::NoChange;
+    info.link_speed_ext_enabled = 1;
+    hand.set({1}, attr::kPortInfo, 3 | wire::kPortInfoSmSupportsExtendedSpeeds, info);
+    EXPECT_EQ(hand.port_info({1}, 3).link_speed_ext_enabled, 1);
+    ASSERT_TRUE(model.link_down(hand.now(), {kS1, 3}));
+    ASSERT_TRUE(model.link_up(hand.now(), {kS1, 3}));
+    hand.run_for(std::chrono::seconds(1));
+    EXPECT_EQ(wire::active_speed(hand.port_info({1}, 3)), speed);
+  }
+}
+
 TEST_F(Device, PlanesOfOnePortHaveOneGuid) {
   EXPECT_EQ(hand.get<wire::NodeInfo>({1, 2}, attr::kNodeInfo).port_guid, Guid{0x32});
   is(kH1, "planes", "1");
