@@ -26,10 +26,17 @@ struct Known {
   std::set<std::pair<ib::Guid, std::uint16_t>> named;
   StubbornPorts stubborn;
   plan::FewerVls fewer_vls;
+  plan::TrainedPorts trained;
   /// Switches that said something changed since their tables were read last: they may have been
   /// rebooted.
   std::set<ib::Guid> doubtful;
 
+  /// The port's link is taken down to train again.
+  void note_training(ib::Guid node, std::uint8_t port, const plan::Training& training) {
+    plan::Trained& noted = trained[{node, port}];
+    if (noted.training != training) noted = {training};
+    ++noted.tries;
+  }
   /// Whatever is known of the node may be another one's.
   void doubt(ib::Guid node) {
     inventory.forget(node);

@@ -42,6 +42,8 @@ void fill(Job& job, const Work& work, ib::wire::Mad& mad) {
       if (job.phase == Phase::Settle && job.restarts(p)) {
         view.set<&PortInfo::port_state>(PortState::Down);
         job.restarted = true;
+        if (want.retrain)
+          job.known.note_training(job.guid(n), p.port, training_of(want, job.seen.ports[i].info()));
       }
       if (arms(job.phase) && !work.state_stays) view.set<&PortInfo::port_state>(PortState::Armed);
       if (activates(job.phase)) view.set<&PortInfo::port_state>(PortState::Active);

@@ -433,6 +433,9 @@ struct SubnetManager::Impl {
   /// and the other ends of their links are to follow.
   bool tell_fewer_vls();
 
+  /// Names ports whose links were made to train again in vain, once; forgets those that did.
+  void tell_of_training();
+
   /// All that devices hold was read, or a link has come up with fewer VLs since. It looks at every
   /// row, so not after each small sweep.
   void put_back_foreign_vls(Instant now);

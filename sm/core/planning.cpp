@@ -2,8 +2,12 @@
 //
 // From a sweep to what devices should hold: what the planner is asked, and what becomes of its
 // answer.
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "libdiag/fabric/labels.h"
 #include "sm/core/impl.h"
 #include "sm/core/lost_store.h"
 #include "sm/core/restarts.h"
@@ -75,6 +79,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   request.mute = mute_nodes(*swept);
   request.keep_fdr10 = known.refused.nodes(device::kExtendedPortInfo);
   request.fewer_vls = known.fewer_vls;
+  request.trained = known.trained;
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
   request.found = std::move(routes_found);
   if (is_stopgap) request.stopgap_engine = inputs.routes_made()->engine;
@@ -181,6 +186,7 @@ void SubnetManager::Impl::settle_plan() {
     if (concerns_managed(*desired, *seen, t)) log_trouble(t);
   for (const std::string& line : desired->alarms) log(LogLevel::Warning, "plan", line);
   for (const std::string& line : desired->notes) log(LogLevel::Info, "plan", line);
+  tell_of_training();
   if (!snapshot && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
     if (std::string line = describe_lost_store(*seen, *desired); !line.empty())
       log(LogLevel::Error, "store", std::move(line));
@@ -198,6 +204,29 @@ void SubnetManager::Impl::settle_plan() {
   if (store::Batch batch = inputs.remember_routes(*desired, options.plan.choice.engine);
       !batch.empty())
     effects.commit.push_back(std::move(batch));
+}
+
+void SubnetManager::Impl::tell_of_training() {
+  using ib::fabric::PortRef;
+  std::erase_if(known.trained, [&](const auto& noted) {
+    const auto& [guid, number] = noted.first;
+    const auto n = seen->fabric.find_node(guid);
+    if (!n || number > seen->fabric.node(*n).num_ports) return false;
+    const PortRef p{*n, number};
+    const auto* port = seen->known_port(p);
+    return port != nullptr && port->state() >= ib::wire::PortState::Initialize &&
+           plan::training_of(desired->ports[seen->port_index(p)], port->info()) !=
+               noted.second.training;
+  });
+  for (const PortRef p : desired->trained_in_vain) {
+    const auto& node = seen->fabric.node(p.node);
+    const auto noted = known.trained.find({node.guid, p.port});
+    if (noted == known.trained.end() || std::exchange(noted->second.told, true)) continue;
+    log(LogLevel::Warning, "plan",
+        fmt::format("{} port {}: its link trained again, and runs at what force_link_speed and its "
+                    "like do not allow; it is left so",
+                    ib::fabric::node_label(node), p.port));
+  }
 }
 
 bool SubnetManager::Impl::has_found_routes() const {

@@ -72,6 +72,15 @@ PortWant training(const PortWant& want);
 /// except that state, speeds and widths become "no change".
 void write_wanted(const PortWant& want, std::byte* port_info);
 
+/// What a link is to train to, and what it ran at. Of one that went down for it and is as before
+/// nothing else is to be had.
+struct Training {
+  std::optional<std::uint8_t> speed_enabled, speed_ext_enabled, width_enabled;
+  std::uint8_t speed{}, speed_ext{}, speed_ext2{}, width{};
+  friend bool operator==(const Training&, const Training&) = default;
+};
+Training training_of(const PortWant& want, const ib::wire::PortInfo& info);
+
 struct SwitchWant {
   std::uint16_t linear_fdb_top{};
   std::uint8_t life_time_value{};
@@ -124,6 +133,7 @@ struct Desired {
   ib::Lid sm_lid{};
   std::vector<ib::route::LidAssignment> lids;
   std::vector<LidConflict> lid_conflicts;
+  std::vector<ib::fabric::PortRef> trained_in_vain;  // their links go on as they are
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
   bool options_adopted{false};     // PlanRequest::pending_options counts from now on

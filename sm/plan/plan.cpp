@@ -432,6 +432,10 @@ class Planner {
         is_switch(p.node) && (force.speed || force.speed_ext || force.width)) {
       want_training(seen.info(), want);
       want.retrain = trains_again(seen.info(), want);
+      if (want.retrain && is_in_vain(p, want)) {
+        want.retrain = false;
+        out_.trained_in_vain.push_back(p);
+      }
     }
     want.restart = seen.state() > PortState::Initialize &&
                    (want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
@@ -479,6 +483,12 @@ class Planner {
     };
     return !allows_speed() ||
            !allows(want.width_enabled, info.link_width_supported, info.link_width_active);
+  }
+
+  bool is_in_vain(PortRef p, const PortWant& want) const {
+    const auto before = request_.trained.find({fabric().node(p.node).guid, p.port});
+    return before != request_.trained.end() && before->second.tries >= Trained::kTriesMax &&
+           before->second.training == training_of(want, observed_.port(p).info());
   }
 
   /// By which SL a port reaches the subnet manager: that of the path, unless the operator says.

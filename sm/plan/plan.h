@@ -44,6 +44,16 @@ struct LinkForce {
 /// OperationalVLs that they answered with when they were told more.
 using FewerVls = std::map<std::pair<ib::Guid, std::uint8_t>, std::uint8_t>;
 
+/// A port whose link was taken down to train to what is forced, and since then was not seen to run
+/// at anything else than before.
+struct Trained {
+  static constexpr unsigned kTriesMax = 2;  // a Set may be lost
+  Training training;
+  unsigned tries{0};
+  bool told{false};  // that it was in vain
+};
+using TrainedPorts = std::map<std::pair<ib::Guid, std::uint8_t>, Trained>;  // by node GUID and port
+
 struct PlanOptions {
   std::uint8_t lmc{0};
   bool lmc_enhanced_port0{false};  // enhanced switch ports 0 get `lmc` too
@@ -103,6 +113,7 @@ struct PlanRequest {
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
   std::set<ib::Guid> keep_fdr10;                  // nodes that did not take a Set of it
   FewerVls fewer_vls;
+  TrainedPorts trained;
   std::set<ib::Guid> keep_sl_to_vl;         // that did not take rows they were told: `held` is
   std::shared_ptr<const Routing> previous;  // what is programmed now, if anything
   /// The fabric is idle: fresh routes of the same engine are taken where they spread loads better.

@@ -48,6 +48,12 @@ PortWant training(const PortWant& want) {
   return all;
 }
 
+Training training_of(const PortWant& want, const PortInfo& info) {
+  return {want.speed_enabled,     want.speed_ext_enabled,     want.width_enabled,
+          info.link_speed_active, info.link_speed_ext_active, info.link_speed_ext_active2,
+          info.link_width_active};
+}
+
 void write_wanted(const PortWant& want, std::byte* port_info) {
   ib::wire::View<PortInfo> view(port_info);
   // 0 in these means "leave it as it is" (IBA 14.2.5.6).

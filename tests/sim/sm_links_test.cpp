@@ -2,6 +2,8 @@
 // Speeds and widths that the operator forces upon links of switches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libdiag/wire/rates.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
@@ -121,6 +123,40 @@ TEST_F(LinkForce, LinksThatWereToldAndNeverTrainedAgainDoSo) {
   EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
   expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
   expect_no_set();
+}
+
+TEST_F(LinkForce, ALinkThatForgetsWhatItIsToTrainToIsLeftAloneAndNamedOnce) {
+  bring_up({});
+  const auto& topology = run.model().topology();
+  const PortRef p = topology.port(run.at()).peer;
+  for (const PortRef end : {p, run.at()})
+    ASSERT_TRUE(run.model().set_trait(run.now(), end.node, end.port, "forgets_speeds", "1"));
+  core::Options options;
+  options.plan.link_force.speed_ext = 1;
+  const auto downs = [&] {
+    const auto all = run.model().error_counters(run.now(), p);
+    return std::ranges::find(all, std::string_view("LinkDownedCounter"),
+                             &std::pair<std::string_view, std::uint32_t>::first)
+        ->second;
+  };
+  const auto before = downs();
+  run.boot_as(options);
+  for (int i = 0; i < 6; ++i) {
+    run.run_for(std::chrono::seconds(10));
+    run.sm().sweep_now(run.now(), core::Reason::Operator);
+  }
+  run.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(downs(), before + 2);
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.model().port_info(p).port_state, ib::wire::PortState::Active);
+  const std::string name = topology.node(p.node).description;
+  EXPECT_EQ(std::ranges::count_if(run.log(),
+                                  [&](const std::string& line) {
+                                    return line.find(name) != std::string::npos &&
+                                           line.find("its link trained again") != std::string::npos;
+                                  }),
+            1)
+      << testing::PrintToString(run.log());
 }
 
 }  // namespace
