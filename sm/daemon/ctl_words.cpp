@@ -119,12 +119,12 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
           "status: 0 done, 2 usage, 4 no ibsm.");
   add_verb(line, "resume", "Go on after pause").footer("Exit status: 0 done, 2 usage, 4 no ibsm.");
   add_verb(line, "rewrite", "Send all that devices are to hold once more, whatever they report")
-      .footer("Exit status: 0 done, 2 usage, 4 no ibsm, or another one is master.");
+      .footer("Exit status: 0 done, 2 usage, 4 no ibsm, or it is not master.");
   auto& enable = add_verb(line, "enable", "Enable a port that is disabled");
   enable.operands("NODE:PORT", words_, 1, 1);
   enable.footer(
       "Such as one that babbling_port_policy has disabled. Exit status: 0 asked for (the log says "
-      "what\nbecame of it), 1 no such port, 2 usage, 4 no ibsm, or another one is master.");
+      "what\nbecame of it), 1 no such port, 2 usage, 4 no ibsm, or it is not master.");
   auto& console = add_verb(line, "console", "A command of the console");
   console.operands("WORDS", words_, "the command, and what follows");
   console.footer(kConsoleFooter);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/sweep_verbs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -29,9 +31,17 @@ Answer resume(SubnetManager& manager, ib::Instant now) {
   return {0, was ? "resumed\n" : "it was not paused\n"};
 }
 
-Answer rewrite(SubnetManager& manager, ib::Instant now) {
-  if (!manager.mastership().is_master())
+Answer not_master(const SubnetManager& manager) {
+  const core::SmStatus& status = manager.mastership().status();
+  if (status.state == ib::wire::SmState::Standby)
     return {ib::cli::kExitCannotRun, "another one is master\n"};
+  return {ib::cli::kExitCannotRun,
+          fmt::format("this one is {}, not MASTER: {}\n", core::election::state_name(status.state),
+                      status.why)};
+}
+
+Answer rewrite(SubnetManager& manager, ib::Instant now) {
+  if (!manager.mastership().is_master()) return not_master(manager);
   manager.rewrite_now(now);
   return {0, manager.paused() ? "everything is sent again after `ibsm ctl resume`\n"
                               : "everything is sent again\n"};
@@ -39,8 +49,7 @@ Answer rewrite(SubnetManager& manager, ib::Instant now) {
 
 /// `word`: NODE:PORT.
 Answer enable(const std::string& word, SubnetManager& manager, ib::Instant now) {
-  if (!manager.mastership().is_master())
-    return {ib::cli::kExitCannotRun, "another one is master\n"};
+  if (!manager.mastership().is_master()) return not_master(manager);
   const auto& fabric = manager.observed().fabric;
   const auto at = ib::fabric::find_node_and_port(fabric, word);
   if (!at) return misnamed(at.error(), word);

@@ -11,6 +11,7 @@
 
 #include "libdiag/query/smp_client.h"
 #include "sm/daemon/sm_verb.h"
+#include "sm/daemon/sweep_verbs.h"
 #include "tests/sim/election.h"
 
 namespace sm::test {
@@ -518,6 +519,21 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
   EXPECT_THAT(ask({"sm", {}, {}}).text,
               testing::ContainsRegex("0x[0-9a-f]+ +1 [?] +[?] +[?] +[?] \".*\" port 1 "
                                      "\\(does not answer, was MASTER\\)\n"));
+}
+
+TEST_F(Election, WhoIsNotMasterSaysWhatItIsWhenItIsToRewrite) {
+  const auto ask = [&](unsigned i, const char* verb, std::vector<std::string> words) {
+    return daemon::sweep_verb({verb, std::move(words), {}}, host(i).sm(), world_.now())->text;
+  };
+  host(0).start(with_priority(2));
+  ASSERT_EQ(host(0).state(), SmState::Discovering);
+  EXPECT_THAT(ask(0, "rewrite", {}), testing::StartsWith("this one is DISCOVERING, not MASTER: "));
+  EXPECT_THAT(ask(0, "enable", {"1:1"}), testing::StartsWith("this one is DISCOVERING, not "));
+  ASSERT_TRUE(settles());
+  EXPECT_EQ(ask(0, "rewrite", {}), "everything is sent again\n");
+  host(2).start(with_priority(1));
+  world_.run_for(12s);
+  EXPECT_EQ(ask(2, "rewrite", {}), "another one is master\n");
 }
 
 ib::fabric::Fabric with_twins() {
