@@ -21,13 +21,13 @@ bool is_on(const MlnxArInfo& info) { return info.enabled || info.fr_enabled; }
 }  // namespace
 
 AdaptiveWork::AdaptiveWork(const plan::Desired& desired, const ib::discover::Observed& seen,
-                           Known& known, const TableWork& tables, bool rewrite)
-    : desired_(desired), seen_(seen), known_(known), tables_(tables), rewrite_(rewrite) {}
+                           Known& known, const TableWork& tables, const ApplyOptions& options)
+    : desired_(desired), seen_(seen), known_(known), tables_(tables), options_(options) {}
 
 void AdaptiveWork::begin(bool off) {
   off_ = off;
   cursors_.assign(seen_.nodes.size(), {});
-  if (off) tables_change_ = rewrite_ || tables_.any_lft_is_due();
+  if (off) tables_change_ = options_.rewrite || tables_.any_lft_is_due();
 }
 
 std::optional<Work> AdaptiveWork::next(NodeIndex n, std::uint32_t in_flight, bool& wait) {
@@ -91,7 +91,7 @@ std::optional<Work> AdaptiveWork::next_on(NodeIndex n, Cursor& c, std::uint32_t 
   if (c.step == kTables) {
     while (c.at < tables.size()) {
       const WantedBlock& table = tables[c.at++];
-      if (rewrite_ || differs(n, table)) return Work{Kind::SetBlock, 0, ask_for(table)};
+      if (options_.rewrites(n) || differs(n, table)) return Work{Kind::SetBlock, 0, ask_for(table)};
     }
     if (in_flight > 0) {
       wait = true;

@@ -18,7 +18,7 @@ namespace sm::apply {
 class AdaptiveWork {
  public:
   AdaptiveWork(const plan::Desired& desired, const ib::discover::Observed& seen, Known& known,
-               const TableWork& tables, bool rewrite);
+               const TableWork& tables, const ApplyOptions& options);
   AdaptiveWork(const AdaptiveWork&) = delete;  // blocks that were asked for are in here
   AdaptiveWork& operator=(const AdaptiveWork&) = delete;
 
@@ -54,7 +54,7 @@ class AdaptiveWork {
   const ib::discover::Observed& seen_;
   Known& known_;
   const TableWork& tables_;
-  bool rewrite_;
+  const ApplyOptions& options_;
   bool off_{true};
   bool tables_change_{false};
   std::vector<Cursor> cursors_;                                // by node

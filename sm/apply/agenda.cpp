@@ -190,7 +190,7 @@ std::optional<Work> Agenda::next_read(NodeIndex n) {
 std::optional<Work> Agenda::next_vl_read(NodeIndex n, std::uint8_t step) {
   Cursor& c = cursors_[n];
   if (!job_.vls_are_ours()) return std::nullopt;
-  if (job_.options.rewrite) {  // what is not known is set
+  if (job_.options.rewrites(n)) {  // what is not known is set
     job_.known.inventory.forget(device::kSlToVl, job_.guid(n));
     job_.known.inventory.forget(device::kVlArbitration, job_.guid(n));
     return std::nullopt;
@@ -261,7 +261,7 @@ bool Agenda::port_needs_set(PortRef p) const {
   const PortWant& want = job_.desired->ports[i];
   const ObservedPort& port = job_.seen.ports[i];
   if (!want.managed || !port.known) return false;
-  if (job_.restarts(p) || (job_.options.rewrite && !job_.acknowledged[i])) return true;
+  if (job_.restarts(p) || (job_.options.rewrites(p.node) && !job_.acknowledged[i])) return true;
   PortWant asked = want;
   if (job_.acknowledged[i]) asked.reregister = false;
   const PortInfo info = port.info();
@@ -313,8 +313,8 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
   const SwitchIndex s = job_.tables.switch_of(n);
   const unsigned last_port = job_.phase == Phase::Settle ? job_.seen.fabric.node(n).num_ports : 0U;
   // Once, and not in every round.
-  const bool rewrites = job_.options.rewrite && job_.tables.last_round();
-  const bool rewrites_blocks = job_.options.rewrite && c.step == 0;
+  const bool rewrites = job_.options.rewrites(n) && job_.tables.last_round();
+  const bool rewrites_blocks = job_.options.rewrites(n) && c.step == 0;
   // A port that checks P_Keys is to hold them before.
   if (const auto block = next_block(n, Kind::SetBlock, rewrites_blocks ? may_write : must_write)) {
     c.blocks_sent = true;

@@ -35,7 +35,7 @@ Job::Job(std::shared_ptr<const plan::Desired> d, ib::discover::Observed& o, Know
       known(k),
       options(std::move(opt)),
       tables(*desired, seen, known, {options.after_sweep, options.read_back}),
-      adaptive(*desired, seen, known, tables, options.rewrite) {
+      adaptive(*desired, seen, known, tables, options) {
   failed.resize(seen.nodes.size(), false);
   in_flight.resize(seen.nodes.size(), 0);
   probing.resize(seen.nodes.size(), false);

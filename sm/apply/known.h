@@ -107,6 +107,8 @@ struct ApplyOptions {
   bool rehearse{false};
   /// All that devices are to hold is set once, whatever they are known or said to hold.
   bool rewrite{false};
+  /// Who is silent is told no more than it lacks.
+  bool rewrites(ib::fabric::NodeIndex n) const { return rewrite && (silent.empty() || !silent[n]); }
   /// Where all this was held up before tables are written, switches are asked whether a port
   /// changed meanwhile.
   bool checks_changes{true};

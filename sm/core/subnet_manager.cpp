@@ -86,7 +86,9 @@ void SubnetManager::reroute_now(Instant now) {
 }
 void SubnetManager::rewrite_now(Instant now) {
   impl_->rewriting = true;
-  impl_->log(LogLevel::Info, "sweep", "all that devices are to hold is sent again");
+  impl_->log(LogLevel::Info, "sweep",
+             impl_->paused ? "all that devices are to hold is sent again after `ibsm ctl resume`"
+                           : "all that devices are to hold is sent again");
   sweep_now(now, Reason::Operator);
 }
 bool SubnetManager::enable_port(Instant now, ib::Guid node, std::uint8_t port) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What an operator says about sweeps, traps, multicast and registrations.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -168,6 +169,32 @@ TEST(Pause, WhatIsUnderWayIsFinished) {
   Heard heard(run);
   run.run_for(60s);
   EXPECT_EQ(heard.requests, 0U);
+}
+
+TEST(Pause, ARewriteWaitsForItsEndAndTheLogSaysSo) {
+  UpRun one;
+  one.run.run_for(15s);
+  one.run.sm().set_paused(one.run.now(), true);
+  Heard heard(one.run);
+  one.run.sm().rewrite_now(one.run.now());
+  one.run.run_for(5s);
+  EXPECT_THAT(one.run.log(), testing::Contains(testing::HasSubstr(
+                                 "all that devices are to hold is sent again after `ibsm ctl")));
+  EXPECT_EQ(heard.requests, 0U);
+  one.run.sm().set_paused(one.run.now(), false);
+  one.run.run_for(3s);
+  EXPECT_GT(heard.sets[attr::kLinearForwarding], 0U);
+}
+
+TEST(Rewrite, OfANodeThatIsKeptThoughItIsSilentNothingIsMissing) {
+  UpRun one;
+  one.run.run_for(15s);
+  one.run.model().set_behaviour(one.last_host().node, ib::sim::Behaviour::Silent);
+  const auto reports = one.run.reports();
+  one.run.sm().rewrite_now(one.run.now());
+  ASSERT_TRUE(one.run.run_until_reports(reports + 1));
+  EXPECT_EQ(one.run.last().silent, 1U);
+  EXPECT_TRUE(one.run.last().up()) << testing::PrintToString(one.run.last().lines);
 }
 
 /// A switch whose table another host spoiled, and that says it holds what it was told.
