@@ -289,6 +289,7 @@ std::string say_of_leftover(const std::string& word, const Leftover& where) {
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     std::string said = "expected an option, got '" + printable(name) + "'";
+    if (option_named(where.verb->options, word) != nullptr) return said + "; it follows the verb";
     std::vector<std::string> owners;
     add_owners(*where.grammar, name, where.program, owners);
     if (owners.size() == 1) return said + "; it is one of '" + owners.front() + "'";

@@ -189,6 +189,10 @@ TEST(CommandLine, WhatNothingTakesIsSaidOfItsFirstWord) {
             "ibtest ctl: expected sm|sa|pause, got 'paus'; did you mean 'pause'?|");
   EXPECT_EQ(said({"--load", "f"}),
             "ibtest: expected an option, got '--load'; it is one of 'ibtest plan'|");
+  EXPECT_EQ(said({"ctl", "--json", "sm"}),
+            "ibtest ctl sm: expected an option, got '--json'; it follows the verb|of the program");
+  EXPECT_EQ(said({"--load", "f", "plan"}),
+            "ibtest plan: expected an option, got '--load'; it follows the verb|");
   EXPECT_EQ(said({"ctl", "pause", "--json"}),
             "ibtest ctl pause: expected an option, got '--json'|of the program");
   EXPECT_EQ(said({"ctl", "pause", "x"}), "ibtest ctl pause: expected no operand, got 'x'|");
