@@ -83,8 +83,11 @@ std::optional<Value> attribute(std::string_view text) {
   return std::nullopt;
 }
 
-/// What clears a set of attributes.
+/// What takes a state, or a set of attributes, back.
 constexpr Value kNone = Value{1} << 32;
+std::optional<Value> state_or_none(std::string_view text) {
+  return text == "none" ? kNone : number<0, 15>(text);
+}
 std::optional<Value> attribute_or_none(std::string_view text) {
   return text == "none" ? kNone : attribute(text);
 }
@@ -124,10 +127,11 @@ constexpr TraitRow kRows[] = {
      [](const Target& t, Value guids) { t.at().info.guid_cap = static_cast<std::uint8_t>(guids); }},
     {"lid", Of::EndPort, "a LID that it has before it gets one, 0 to 65535", number<0, 0xFFFF>,
      [](const Target& t, Value lid) { t.at().info.lid = Lid{static_cast<std::uint16_t>(lid)}; }},
-    {"shows_state", Of::Port, "what PortInfo:PortState says, 0 to 15", number<0, 15>,
+    {"shows_state", Of::Port, "what PortInfo:PortState says, 0 to 15, or none", state_or_none,
      [](const Target& t, Value state) {
        t.traits.shown_state.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
-       t.traits.shown_state[t.at().number] = static_cast<std::uint8_t>(state);
+       auto& shown = t.traits.shown_state[t.at().number];
+       shown = state == kNone ? std::nullopt : std::optional(static_cast<std::uint8_t>(state));
      }},
     {"special", Of::SwitchPort, "none, aggregation_node, router or gateway", special,
      [](const Target& t, Value type) {

@@ -124,6 +124,10 @@ TEST_F(Device, ShowsAStateThatOthersDoNot) {
   is(kS1, "shows_state", "5", 4);
   EXPECT_EQ(static_cast<int>(hand.port_info({1}, 4).port_state), 5);
   EXPECT_EQ(hand.port_info({1}, 3).port_state, wire::PortState::Active);
+  is(kS1, "shows_state", "none", 4);
+  EXPECT_EQ(hand.port_info({1}, 4).port_state, wire::PortState::Active);
+  EXPECT_EQ(refusal(kS1, "shows_state", "16", 4),
+            "shows_state: expected what PortInfo:PortState says, 0 to 15, or none, got '16'");
 }
 
 TEST_F(Device, ItsOwnTrapsComeWithoutALid) {
