@@ -521,6 +521,21 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
                                      "\\(does not answer, was MASTER\\)\n"));
 }
 
+TEST_F(Election, APausedMasterLearnsOfOneThatRanksHigherWhenItGoesOn) {
+  host(0).start(with_priority(1));
+  ASSERT_TRUE(settles());
+  host(0).sm().set_paused(world_.now(), true);
+  host(2).start(with_priority(2));
+  world_.run_for(60s);
+  EXPECT_TRUE(host(0).is_master());
+  EXPECT_EQ(host(2).state(), SmState::Standby);
+  EXPECT_EQ(host(2).sets(), 0U);
+  EXPECT_TRUE(host(0).sm().mastership().others().all().empty());
+  host(0).sm().set_paused(world_.now(), false);
+  EXPECT_TRUE(world_.run_until(
+      [&] { return host(2).is_master() && host(0).state() == SmState::Standby; }, 60s));
+}
+
 TEST_F(Election, WhoIsNotMasterSaysWhatItIsWhenItIsToRewrite) {
   const auto ask = [&](unsigned i, const char* verb, std::vector<std::string> words) {
     return daemon::sweep_verb({verb, std::move(words), {}}, host(i).sm(), world_.now())->text;
