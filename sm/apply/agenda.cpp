@@ -96,8 +96,11 @@ std::optional<Work> Agenda::next_switch(NodeIndex n) {
 }
 
 std::optional<Work> Agenda::next_check(NodeIndex n) {
-  if (job_.tables.switch_of(n) == kNoSwitch) return std::nullopt;
+  const bool is_own = job_.phase == Phase::Check && n == job_.seen.local_port.node &&
+                      !job_.seen.fabric.node(n).is_switch();
+  if (!is_own && job_.tables.switch_of(n) == kNoSwitch) return std::nullopt;
   if (std::exchange(cursors_[n].step, std::uint8_t{1}) != 0) return std::nullopt;
+  if (is_own) return Work{Kind::GetPort, job_.seen.local_port.port};
   return Work{Kind::GetSwitch, 0};
 }
 

@@ -135,6 +135,14 @@ bool fell_back(const Job& job, const Work& work, const PortInfo& now) {
   return before.state() >= PortState::Armed && now.port_state <= PortState::Initialize;
 }
 
+/// Our own port fell back, or somebody else took it into use: for a while the rest of the subnet
+/// was cut off, and another master, to which no way led, may have programmed it and cleared what
+/// switches said.
+bool was_cut_off(const ObservedPort& before, const PortInfo& now) {
+  return now.port_state != before.state() ||
+         now.master_sm_lid != before.get<&PortInfo::master_sm_lid>();
+}
+
 void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
   const PortRef p{work.node, work.port()};
   const auto info = ib::wire::body<PortInfo>(mad);
@@ -142,6 +150,11 @@ void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
       !wrong.empty()) {
     job.note(work, false, "answered with a PortInfo whose " + wrong);
     return;
+  }
+  // How it is now the next sweep finds, and compares with what was seen before.
+  if (job.phase == Phase::Check && was_cut_off(job.seen.port(p), info)) {
+    job.outdated = true;
+    return job.note(work, false, "it changed meanwhile");
   }
   const bool fell = fell_back(job, work, info);
   if (fell) job.fell_back.insert(p.node);

@@ -325,6 +325,58 @@ TEST(Apply, NoTableIsWrittenWhereAPortChangedSinceTheSweep) {
   }
 }
 
+/// The others may have got another master meanwhile, which has cleared what switches said.
+TEST(Apply, NoTableIsWrittenWhereOurOwnPortWasCutOffSinceTheSweep) {
+  struct Change {
+    const char* what;
+    std::function<void(PortInfo&)> make;
+    bool counts;
+  };
+  const Change changes[] = {
+      {"its link fell back", [](PortInfo& info) { info.port_state = PortState::Initialize; }, true},
+      {"it names another one", [](PortInfo& info) { info.master_sm_lid = Lid{77}; }, true},
+      {"nothing", [](PortInfo&) {}, false},
+  };
+  for (const bool is_late : {true, false}) {
+    for (const Change& change : changes) {
+      SCOPED_TRACE(change.what);
+      Scene scene;
+      scene.run();
+      const PortRef local = scene.seen->local_port;
+      const ib::Guid own = scene.seen->fabric.node(local.node).guid;
+      ASSERT_FALSE(scene.seen->fabric.node(local.node).is_switch());
+      ApplyOptions with;
+      with.read_back = true;  // and finds other tables
+      Apply apply(scene.desired, *scene.seen, scene.known, std::move(with));
+      unsigned tables = 0;
+      const auto all = scene.devices.run(apply, [&](const Asked& asked) -> Fault {
+        if (asked.method != Method::Get) return std::nullopt;
+        if (asked.attribute == attr::kLinearForwarding) {
+          if (++tables > 1 && is_late) scene.devices.now = ib::Instant{600'000'000};
+          return Says{
+              [](Mad& answer) { ib::wire::set_body(answer, ib::wire::LinearForwardingTable{}); }};
+        }
+        if (asked.node != own || asked.attribute != attr::kPortInfo) return std::nullopt;
+        return Says{[&](Mad& answer) {
+          auto info = ib::wire::body<PortInfo>(answer);
+          change.make(info);
+          ib::wire::set_body(answer, info);
+        }};
+      });
+      const bool ends = is_late && change.counts;
+      EXPECT_EQ(apply.is_outdated(), ends);
+      EXPECT_EQ(std::ranges::any_of(
+                    all, [](const Asked& a) { return a.is_set(attr::kLinearForwarding); }),
+                !ends);
+      // The next sweep is to find how it is now.
+      if (ends) {
+        EXPECT_EQ(scene.seen->port(local).state(), PortState::Active);
+        EXPECT_NE(scene.seen->port(local).get<&PortInfo::master_sm_lid>(), Lid{77});
+      }
+    }
+  }
+}
+
 /// Somebody else programmed it, or cleared what it said, and the first sweep tells nothing of that.
 TEST(Apply, NothingIsSetWhereASwitchIsNotAsTheFirstSweepFoundIt) {
   using ib::wire::SwitchInfo;
