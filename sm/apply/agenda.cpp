@@ -96,11 +96,13 @@ std::optional<Work> Agenda::next_switch(NodeIndex n) {
 }
 
 std::optional<Work> Agenda::next_check(NodeIndex n) {
-  const bool is_own = job_.phase == Phase::Check && n == job_.seen.local_port.node &&
-                      !job_.seen.fabric.node(n).is_switch();
-  if (!is_own && job_.tables.switch_of(n) == kNoSwitch) return std::nullopt;
   if (std::exchange(cursors_[n].step, std::uint8_t{1}) != 0) return std::nullopt;
-  if (is_own) return Work{Kind::GetPort, job_.seen.local_port.port};
+  const bool checks = job_.phase == Phase::Check;
+  if (const PortRef local = job_.seen.local_port;
+      checks && n == local.node && !job_.seen.fabric.node(n).is_switch())
+    return Work{Kind::GetPort, local.port};
+  const bool asks_switches = !checks || job_.held_up;
+  if (!asks_switches || job_.tables.switch_of(n) == kNoSwitch) return std::nullopt;
   return Work{Kind::GetSwitch, 0};
 }
 

@@ -83,8 +83,9 @@ struct Apply::Impl {
     return job.options.checks_changes && job.options.after_sweep && job.desired->program_lfts;
   }
   bool is_to_be_compared() const { return changes_count() && job.options.compares; }
-  bool is_to_be_checked() const {
-    return changes_count() && began != ib::kNever && now - began >= kHeldUp;
+  bool is_to_be_checked() {
+    job.held_up = began != ib::kNever && now - began >= kHeldUp;
+    return changes_count() && (job.held_up || job.options.reads_own_port);
   }
   /// By a switch of which the plan does not know that it does so.
   bool rows_were_refused() const {

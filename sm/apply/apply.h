@@ -15,9 +15,10 @@
 //             routes need to be free of deadlock, and the plan does not know, all ends here:
 //             another plan is needed before these routes forward anything
 //   Check     where some device held this up for half a second or more, switches are asked
-//             whether a port changed meanwhile, and the local port of a CA is read. If so, or if
-//             that is not as it was, all ends here, and another sweep is needed: cables may lead
-//             elsewhere, or to a part that another subnet manager has programmed since
+//             whether a port changed meanwhile; there, and where the sweep is a while ago, the
+//             local port of a CA is read. If one did, or that is not as it was, all ends here, and
+//             another sweep is needed: cables may lead elsewhere, or to a part that another subnet
+//             manager has programmed since
 //   Settle    LIDs and other fields of ports, tables written by difference, LFT and MFT blocks, and
 //             the tops of both, all pipelined; LFT blocks that could make a loop with old ones
 //             still in place wait for those

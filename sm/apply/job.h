@@ -42,6 +42,7 @@ struct Job {
   std::set<ib::fabric::NodeIndex> fell_back;  // switches that may have been rebooted meanwhile
   bool restarted{false};                      // links were taken down
   bool outdated{false};                       // Phase::Compare, Phase::Check
+  bool held_up{false};                        // by devices: Phase::Check asks switches, too
   std::vector<Failure> failures;
 
   ib::Guid guid(ib::fabric::NodeIndex n) const { return seen.nodes[n].info.node_guid; }

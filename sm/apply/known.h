@@ -112,6 +112,9 @@ struct ApplyOptions {
   /// Where all this was held up before tables are written, switches are asked whether a port
   /// changed meanwhile.
   bool checks_changes{true};
+  /// Our own port is read before tables are written, whether all this was held up or not: it was
+  /// swept a while ago.
+  bool reads_own_port{false};
   /// They are also asked before anything is set, and are to be as they were swept: it was the first
   /// sweep, which told none to forget what it had said.
   bool compares{false};

@@ -167,7 +167,7 @@ void SubnetManager::Impl::begin_multicast(Instant now) {
   patient = false;
   cut_at = now + kSilence;
   go(Event::MembersDue);
-  begin_apply();
+  begin_apply(now);
 }
 
 /// Rows that another subnet manager told, or an ibsm whose store is lost, stand while routes need

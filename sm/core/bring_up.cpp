@@ -13,7 +13,7 @@ namespace {
 /// Standbys are master a second after they lose a master, and clear what switches tell.
 constexpr Duration kSweepOld = std::chrono::milliseconds(500);
 /// As long as a lost MAD takes that is sent again.
-constexpr Duration kFirstLong = std::chrono::milliseconds(10);
+constexpr Duration kLong = std::chrono::milliseconds(10);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 
 /// Our own link was down since it was brought up, and what switches told meanwhile another master
@@ -322,7 +322,7 @@ void SubnetManager::Impl::on_recalled(Instant now, const std::optional<store::Co
       inputs.in_doubt.erase(guid);
     }
     go(Event::RecalledToRead);
-    begin_apply();
+    begin_apply(now);
     submit(now);
   } else {
     go(Event::Recalled);
@@ -346,7 +346,7 @@ void SubnetManager::Impl::log_trouble(const Trouble& t) {
       fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
 }
 
-void SubnetManager::Impl::begin_apply() {
+void SubnetManager::Impl::begin_apply(Instant now) {
   apply::ApplyOptions o;
   o.cookie_base = kOwnerApply;
   o.per_node = options.transactor.window_per_target;
@@ -354,6 +354,7 @@ void SubnetManager::Impl::begin_apply() {
   o.only_read = state == State::Reading;
   o.rehearse = options.rehearse;
   o.checks_changes = decisions_again < kInconsistentSweepsMax;
+  o.reads_own_port = now - began >= kLong;
   o.compares = swept_first;
   o.read_lfts = looks_for_routes && !tells_first;
   o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
@@ -443,7 +444,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
     plan_blocks_again();
     if (has_unread_p_keys())
       for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
-    return begin_apply();
+    return begin_apply(now);
   }
   auto refusals = known.refused.of(*desired, *seen, known.inventory);
   const bool tables_hold = std::ranges::all_of(refusals, &apply::Refusal::holds_it);
@@ -531,7 +532,7 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   rest(now);
   // No switch was told to forget what it said before it was read, so it cannot say what is newer,
   // and where it was told late that is forgotten, too.
-  if (std::exchange(first_says_change, false) && now - began >= kFirstLong &&
+  if (std::exchange(first_says_change, false) && now - began >= kLong &&
       options.sweep_interval > Duration{0})
     want_sweep(now + options.sweep_interval, Reason::ChangeSeen);
 }

@@ -411,7 +411,7 @@ struct SubnetManager::Impl {
   /// The plan is to be programmed as it is now.
   void settle_plan();
 
-  void begin_apply();
+  void begin_apply(Instant now);
 
   void unshare() {
     if (snapshot && snapshot->observed == seen) seen = std::make_shared<Observed>(*seen);

@@ -177,7 +177,7 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
   if (!looks_for_routes) settle_plan();
   if (!patient) cut_at = now + kSilence;
   go(looks_for_routes || is_to_be_read() ? Event::PlanToRead : Event::Planned);
-  begin_apply();
+  begin_apply(now);
 }
 
 void SubnetManager::Impl::settle_plan() {

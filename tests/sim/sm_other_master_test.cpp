@@ -288,6 +288,47 @@ TEST_F(OtherMaster, ThatProgrammedASwitchDuringTheFirstSweepIsLookedForBeforeAny
   EXPECT_TRUE(run_->last().up());
 }
 
+/// A plan took long, and our own link was down meanwhile: another one may have told switches other
+/// tables, and have cleared what they said.
+TEST_F(OtherMaster, ThatProgrammedSwitchesWhileWeWereCutOffIsLookedForBeforeTablesAreWritten) {
+  run_ = std::make_unique<SmOnModel>(small_tree());
+  ASSERT_TRUE(run_->run_until_reports(1));
+  run_->run_for(15s);
+  const auto& f = run_->model().topology();
+  const ib::fabric::NodeIndex leaf = f.port(Stranger::last_host(f)).peer.node;
+  ib::fabric::PortRef link;
+  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p)
+    if (const ib::fabric::PortRef at{leaf, static_cast<std::uint8_t>(p)};
+        f.port(at).peer && f.node(f.port(at).peer.node).is_switch())
+      link = at;
+  run_->hold_plans();
+  ASSERT_TRUE(run_->model().link_down(run_->now(), link));
+  run_->run_for(2s);
+  ASSERT_TRUE(run_->is_planning());
+  ASSERT_TRUE(run_->model().link_down(run_->now(), run_->at()));
+  ASSERT_TRUE(run_->model().link_up(run_->now(), run_->at()));
+  while (run_->model().port_info(run_->at()).port_state != ib::wire::PortState::Initialize)
+    run_->run_for(1ms);
+  std::size_t tables = 0;
+  const auto sweeps = [&] {
+    const auto& counters = run_->sm().counters();
+    return counters.full_sweeps + counters.partial_sweeps;
+  };
+  run_->watch([&, before = sweeps()](const ib::mad::Packet& p) {
+    if (p.mad.attribute_id() != attr::kLinearForwarding) return true;
+    if (sweeps() != before)
+      ++tables;
+    else if (p.mad.method() == Method::Set)
+      ++sets_;
+    return true;
+  });
+  run_->make_held_plan();
+  run_->run_for(2s);
+  EXPECT_EQ(sets_, 0U);
+  EXPECT_GT(tables, 0U) << "they are read, and written after another sweep";
+  EXPECT_TRUE(run_->last().up());
+}
+
 /// Likewise where a sweep missed the host meanwhile, which had been told otherwise before.
 TEST_F(OtherMaster, WhomAHostNamesThatWasCutOffMayHaveToldSwitchesOtherTables) {
   run_ = std::make_unique<SmOnModel>(small_tree());

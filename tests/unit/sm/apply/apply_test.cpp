@@ -337,9 +337,12 @@ TEST(Apply, NoTableIsWrittenWhereOurOwnPortWasCutOffSinceTheSweep) {
       {"it names another one", [](PortInfo& info) { info.master_sm_lid = Lid{77}; }, true},
       {"nothing", [](PortInfo&) {}, false},
   };
-  for (const bool is_late : {true, false}) {
+  for (const char* checked : {"devices kept it waiting", "the sweep is a while ago", ""}) {
     for (const Change& change : changes) {
+      SCOPED_TRACE(checked);
       SCOPED_TRACE(change.what);
+      const bool is_late = std::string_view(checked).starts_with("devices");
+      const bool is_checked = *checked != 0;
       Scene scene;
       scene.run();
       const PortRef local = scene.seen->local_port;
@@ -347,6 +350,7 @@ TEST(Apply, NoTableIsWrittenWhereOurOwnPortWasCutOffSinceTheSweep) {
       ASSERT_FALSE(scene.seen->fabric.node(local.node).is_switch());
       ApplyOptions with;
       with.read_back = true;  // and finds other tables
+      with.reads_own_port = is_checked && !is_late;
       Apply apply(scene.desired, *scene.seen, scene.known, std::move(with));
       unsigned tables = 0;
       const auto all = scene.devices.run(apply, [&](const Asked& asked) -> Fault {
@@ -363,8 +367,9 @@ TEST(Apply, NoTableIsWrittenWhereOurOwnPortWasCutOffSinceTheSweep) {
           ib::wire::set_body(answer, info);
         }};
       });
-      const bool ends = is_late && change.counts;
+      const bool ends = is_checked && change.counts;
       EXPECT_EQ(apply.is_outdated(), ends);
+      EXPECT_EQ(count(all, attr::kSwitchInfo) > 0, is_late);
       EXPECT_EQ(std::ranges::any_of(
                     all, [](const Asked& a) { return a.is_set(attr::kLinearForwarding); }),
                 !ends);
