@@ -101,6 +101,7 @@ class LidAssigner {
     if (!requests_.empty()) give_free(0);
     for (const std::size_t i : by_guid_)
       if (i != 0) give_free(i);
+    note_astray();
     return std::move(plan_);
   }
 
@@ -173,6 +174,20 @@ class LidAssigner {
     }
   }
 
+  void note_astray() {
+    for (const std::size_t i : by_guid_) {
+      const LidRequest& r = requests_[i];
+      if (!r.armed_or_active || !keeps_stored(i) || !map_.fits(r.held, 0)) continue;
+      const std::size_t owner = map_.holder(r.held, 0);
+      if (owner == 0 || owner == i + 1) continue;
+      const LidAssignment& owns = plan_.assigned[owner - 1];
+      if (keeps_stored(owner - 1)) plan_.astray.push_back({r.port, r.guid, owns.guid});
+    }
+  }
+
+  bool keeps_stored(std::size_t i) const {
+    return has_lid(i) && plan_.assigned[i].lid == stored_lid(requests_[i].guid);
+  }
   void give(std::size_t i, Lid lid) {
     map_.take(lid, requests_[i].lmc, i + 1);
     plan_.assigned[i].lid = lid;

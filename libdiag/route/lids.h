@@ -45,9 +45,18 @@ struct LidConflict {
   friend bool operator==(const LidConflict&, const LidConflict&) = default;
 };
 
+/// A port in use that holds the LID which another one has in the store and keeps, and gets its own
+/// of the store.
+struct AstrayLid {
+  fabric::PortRef port;
+  Guid guid{}, owner{};
+  friend bool operator==(const AstrayLid&, const AstrayLid&) = default;
+};
+
 struct LidPlan {
   std::vector<LidAssignment> assigned;  // in the order of the requests
   std::vector<LidConflict> conflicts;
+  std::vector<AstrayLid> astray;
   std::vector<std::string> notes;  // where ports and the store differ, one line each
   std::size_t unassigned{0};
 };

@@ -420,6 +420,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   if (done == State::Applying) note_who_is_unmanaged();
   if (is_stopgap) note_who_heard();
   note_who_repeats();
+  if (done == State::Applying) ask_whose_lids_were_astray(now);
   if (is_broken_off || is_outdated) rewriting = rewriting || applying->rewrites();
   for (const NodeIndex n : applying->fell_back()) known.doubt(seen->fabric.node(n).guid);
   applying.reset();

@@ -9,9 +9,9 @@ namespace sm::core {
 
 bool Effects::empty() const {
   return !foreign_store && commit.empty() && device_state == nullptr && snapshot == nullptr &&
-         stopgap == nullptr && doubted.empty() && asked_again.empty() && log.empty() &&
-         notices.empty() && send.empty() && !relieved && !sm_status && !recall && !watched &&
-         !plan && reports.empty();
+         stopgap == nullptr && doubted.empty() && subscriptions_doubted.empty() &&
+         asked_again.empty() && log.empty() && notices.empty() && send.empty() && !relieved &&
+         !sm_status && !recall && !watched && !plan && reports.empty();
 }
 
 void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
@@ -22,6 +22,8 @@ void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
     if (todo.snapshot) carrier.publish(todo.snapshot);
     if (todo.stopgap) carrier.publish_stopgap(todo.stopgap, todo.stopgap_registers);
     if (!todo.doubted.empty()) carrier.doubt_clients(todo.doubted);
+    if (!todo.subscriptions_doubted.empty())
+      carrier.doubt_subscriptions(todo.subscriptions_doubted);
     if (!todo.asked_again.empty()) carrier.on_asked_again(todo.asked_again);
     for (const ib::LogEvent& event : todo.log) carrier.log(event);
     for (const ReceivedNotice& notice : todo.notices) carrier.on_notice(notice);

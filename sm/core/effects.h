@@ -67,6 +67,9 @@ struct Effects {
   /// Ports that packets below ask to register again, as another subnet manager may have answered
   /// them: what they registered before is in doubt from now on.
   std::vector<ib::Guid> doubted;
+  /// Such ports that another one may have subscribed for, since it had their LID: of these
+  /// nothing else is in doubt.
+  std::vector<ib::Guid> subscriptions_doubted;
   /// Of such ports, those that took the request.
   std::vector<ib::Guid> asked_again;
   std::vector<ib::LogEvent> log;
@@ -107,6 +110,7 @@ class Carrier {
     (void)snapshot, (void)registers;
   }
   virtual void doubt_clients(const std::vector<ib::Guid>& ports) { (void)ports; }
+  virtual void doubt_subscriptions(const std::vector<ib::Guid>& ports) { (void)ports; }
   virtual void on_asked_again(const std::vector<ib::Guid>& ports) { (void)ports; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
   virtual void on_relieved() {}

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "libdiag/base/invariant.h"
+#include "sm/core/astray_lids.h"
 #include "sm/core/babbling_ports.h"
 #include "sm/core/brought_up.h"
 #include "sm/core/flapping.h"
@@ -102,7 +103,8 @@ struct SubnetManager::Impl {
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
-  std::set<ib::Guid> clients_doubted;     // of these ports, which have not taken the request yet
+  std::set<ib::Guid> clients_doubted;  // of these ports, which have not taken the request yet
+  AstrayLids astray_lids;
   std::vector<ib::Guid> doubts_to_store;  // those that the store does not have yet
   std::set<std::pair<ib::Guid, std::uint8_t>> fewer_vls_told;  // of `known`, those that were named
   std::shared_ptr<const plan::Desired> desired;
@@ -393,6 +395,8 @@ struct SubnetManager::Impl {
   /// several share a master of these has written, too: there it is in doubt where the other one is
   /// none of them.
   void doubt_clients_of_others();
+  /// Subscriptions of the port that had it may be registered for them.
+  void ask_whose_lids_were_astray(Instant now);
   /// Of the term of another one: a port that rebooted since does not name it any more. `is_known`:
   /// there was one. Of a store that several share only the ports tell whether it was none of these.
   void doubt_who_names_nobody(const Observed& swept, bool is_known);

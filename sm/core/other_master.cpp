@@ -99,6 +99,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   strays.forget();
   brought_up.forget();
   clients_doubted.clear();
+  astray_lids.forget();
   doubts_to_store.clear();
   told_gone.clear();
   reasons.clear();

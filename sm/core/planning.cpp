@@ -171,7 +171,10 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
     options.plan.mentions = inputs.pending_options->mentions;
     inputs.pending_options.reset();
   }
+  const bool is_first = desired == nullptr;
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
+  // Before it nobody subscribed here.
+  if (!is_first) astray_lids.on_planned(now, desired->astray_lids);
   desired_aliases_revision = inputs.aliases_revision();
   looks_for_routes = looks_for_routes && (is_stopgap || has_found_routes());
   if (!looks_for_routes) settle_plan();

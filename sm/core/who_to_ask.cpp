@@ -116,8 +116,13 @@ void SubnetManager::Impl::doubt_clients_of_others() {
                          (options.shares_store && inputs.has_written(sm_lid));
     const bool names_another = sm_lid.is_unicast() && (!is_ours || others.contains(sm_lid));
     const bool was_away = !options.shares_store && inputs.reregister_pending.contains(a.guid);
-    if (!names_another && !was_away && !inputs.in_doubt.contains(a.guid)) continue;
+    const bool in_doubt = names_another || was_away || inputs.in_doubt.contains(a.guid);
+    if (!in_doubt && !astray_lids.doubts(a.guid)) continue;
     clients_doubted.insert(a.guid);
+    if (!in_doubt) {
+      effects.subscriptions_doubted.push_back(a.guid);
+      continue;
+    }
     effects.doubted.push_back(a.guid);
     doubts_to_store.push_back(a.guid);
   }
@@ -156,8 +161,16 @@ void SubnetManager::Impl::note_who_repeats() {
   for (const ib::route::LidAssignment& a : desired->lids)
     if (applying->has_answered(a.port) && clients_doubted.erase(a.guid) != 0) {
       inputs.in_doubt.erase(a.guid);
+      astray_lids.on_asked(a.guid);
       effects.asked_again.push_back(a.guid);
     }
+}
+
+void SubnetManager::Impl::ask_whose_lids_were_astray(Instant now) {
+  if (options.rehearse) return;
+  for (const ib::route::AstrayLid& a : desired->astray_lids)
+    if (applying->has_answered(a.port)) astray_lids.on_taken(now, a);
+  if (const auto owners = astray_lids.take_owners(); !owners.empty()) ask_clients(now, owners);
 }
 
 void SubnetManager::Impl::note_who_was_away(const Observed& swept) {

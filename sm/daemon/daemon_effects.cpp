@@ -70,6 +70,10 @@ void Daemon::doubt_clients(const std::vector<ib::Guid>& ports) {
   sa_->post([ports](Instant, sa::Server& server) { server.doubt(ports); });
 }
 
+void Daemon::doubt_subscriptions(const std::vector<ib::Guid>& ports) {
+  sa_->post([ports](Instant when, sa::Server& server) { server.doubt_subscriptions(when, ports); });
+}
+
 void Daemon::on_asked_again(const std::vector<ib::Guid>& ports) {
   sa_->post([ports](Instant when, sa::Server& server) { server.on_asked_again(when, ports); });
 }

@@ -125,6 +125,7 @@ class Daemon : private core::Carrier {
   void publish(const SnapshotPtr& snapshot) override;
   void publish_stopgap(const SnapshotPtr& snapshot, bool registers) override;
   void doubt_clients(const std::vector<ib::Guid>& ports) override;
+  void doubt_subscriptions(const std::vector<ib::Guid>& ports) override;
   void on_asked_again(const std::vector<ib::Guid>& ports) override;
   /// Of the configuration in force and of a subnet, which may be null.
   void tell_dropped_levels(const SnapshotPtr& subnet);

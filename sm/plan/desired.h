@@ -134,6 +134,7 @@ struct Desired {
   std::vector<ib::route::LidAssignment> lids;
   std::vector<LidConflict> lid_conflicts;
   std::vector<ib::fabric::PortRef> trained_in_vain;  // their links go on as they are
+  std::vector<ib::route::AstrayLid> astray_lids;
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
   bool options_adopted{false};     // PlanRequest::pending_options counts from now on

@@ -251,6 +251,10 @@ class Planner {
     out_.lids = std::move(plan.assigned);
     out_.sm_port = observed_.local_port;
     if (!out_.lids.empty()) out_.sm_lid = out_.lids.front().lid;
+    // No Set of ours brings our own LID elsewhere: another subnet manager has it, too.
+    out_.astray_lids = std::move(plan.astray);
+    std::erase_if(out_.astray_lids,
+                  [this](const auto& a) { return a.owner == out_.lids.front().guid; });
     find_other_manager();
   }
 

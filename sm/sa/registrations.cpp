@@ -81,6 +81,7 @@ std::optional<Commit> Registrations::next_commit() {
   if (queue_.waiting() < before) shared_.admission.resume();
   finish();
   if (!batch) return std::nullopt;
+  doubts_.on_subscribed(shared_.now, batch->subscriptions);
   aliases_to_store_ = batch->aliases;
   // A member of a group that is not stored would be nobody's after a restart.
   for (const store::McGroup& group : groups_to_store_)

@@ -408,6 +408,9 @@ void Server::withdraw() { impl_->withdraw(); }
 void Server::doubt(const std::vector<ib::Guid>& ports) {
   impl_->registrations.doubts().begin(impl_->shared.state, ports);
 }
+void Server::doubt_subscriptions(Instant now, const std::vector<ib::Guid>& ports) {
+  impl_->registrations.doubts().begin_subscriptions(now, impl_->shared.state, ports);
+}
 void Server::on_asked_again(Instant now, const std::vector<ib::Guid>& ports) {
   impl_->registrations.doubts().on_asked(now, ports);
 }

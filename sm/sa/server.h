@@ -57,6 +57,9 @@ class Server {
   /// These ports are about to be asked to register again, since another subnet manager may have
   /// answered them: what they registered here so far is theirs to repeat.
   void doubt(const std::vector<ib::Guid>& ports);
+  /// Likewise, since another port had their LID for a while: what was subscribed to for them of
+  /// late.
+  void doubt_subscriptions(ib::Instant now, const std::vector<ib::Guid>& ports);
   /// They took the request. What they do not repeat within a minute ends.
   void on_asked_again(ib::Instant now, const std::vector<ib::Guid>& ports);
   /// Ports that were asked have time left.

@@ -128,6 +128,10 @@ void Manager::publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) {
   sa_->publish(world_.now(), snapshot, registers);
 }
 
+void Manager::doubt_subscriptions(const std::vector<ib::Guid>& ports) {
+  sa_->doubt_subscriptions(world_.now(), ports);
+}
+
 void Manager::on_asked_again(const std::vector<ib::Guid>& ports) {
   sa_->on_asked_again(world_.now(), ports);
 }

@@ -72,6 +72,7 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
   void publish_stopgap(const sm::SnapshotPtr& snapshot, bool registers) override;
   void on_relieved() override { sa_->withdraw(); }
   void doubt_clients(const std::vector<ib::Guid>& ports) override { sa_->doubt(ports); }
+  void doubt_subscriptions(const std::vector<ib::Guid>& ports) override;
   void on_asked_again(const std::vector<ib::Guid>& ports) override;
   void log(const ib::LogEvent& event) override;
   void on_sm_status(const sm::core::SmStatus& status) override;

@@ -191,6 +191,70 @@ TEST(Reregister, WhoseSubscriptionsEndedAndWhoCannotBeAskedIsNotSweptFor) {
   }
 }
 
+/// A host says that it has the LID of another one, as after a Set that a moved cable brought to it.
+class LidAstray : public testing::Test {
+ protected:
+  LidAstray() {
+    run.watch([this](const ib::mad::Packet& packet) {
+      if (packet.mad.attribute_id() != ib::wire::attr::kPortInfo ||
+          packet.mad.method() != Method::Set)
+        return true;
+      const auto info = ib::wire::body<ib::wire::PortInfo>(packet.mad);
+      if (info.client_reregister) asked.push_back(info.lid);
+      if (info.lid == lid_of(0) && !lies) astray = {};
+      return true;
+    });
+    run.listen([this](ib::mad::Packet& packet) {
+      if (packet.mad.attribute_id() != ib::wire::attr::kPortInfo) return;
+      ib::wire::View<ib::wire::PortInfo> info(packet.mad.data());
+      if (astray.is_unicast() && info.get<&ib::wire::PortInfo::lid>() == lid_of(0))
+        info.set<&ib::wire::PortInfo::lid>(astray);
+    });
+    EXPECT_TRUE(run.run_until_reports(1));
+    run.run_for(5s);
+    const auto& f = run.model().topology();
+    for (NodeIndex n = 0; n < f.nodes().size() && hosts.size() < 2; ++n)
+      if (!f.node(n).is_switch() && n != run.at().node) hosts.push_back({n, 1});
+    asked.clear();
+  }
+  ib::Lid lid_of(std::size_t host) const {
+    return hosts.size() > host ? run.model().port_info(hosts[host]).lid : ib::Lid{};
+  }
+  Guid guid_of(std::size_t host) const { return run.model().topology().port(hosts[host]).guid; }
+  void sweep() {
+    run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+    run.run_for(60s);
+  }
+
+  std::vector<PortRef> hosts;
+  std::vector<ib::Lid> asked;
+  ib::Lid astray;
+  bool lies{false};
+  SmOnModel run{small_tree()};
+};
+
+TEST_F(LidAstray, ItsOwnerIsAskedOnceItIsTakenBack) {
+  astray = lid_of(1);
+  sweep();
+  EXPECT_EQ(asked, (std::vector{lid_of(0), lid_of(1)})) << "who had it has lost its own";
+  EXPECT_THAT(run.take_doubted(), testing::IsEmpty());
+  EXPECT_EQ(run.take_subscriptions_doubted(), std::vector{guid_of(1)});
+  sweep();
+  EXPECT_EQ(asked.size(), 2U);
+}
+
+TEST_F(LidAstray, WhereAHostLiesForGoodTheOwnerIsAskedOnce) {
+  lies = true;
+  astray = lid_of(1);
+  for (unsigned i = 0; i < 20; ++i) sweep();
+  EXPECT_EQ(std::ranges::count(asked, lid_of(1)), 1);
+  for (unsigned i = 0; i < 20; ++i) {
+    astray = i % 2 == 0 ? ib::Lid{} : lid_of(1);
+    sweep();
+  }
+  EXPECT_LE(std::ranges::count(asked, lid_of(1)), 4) << "within forty minutes";
+}
+
 /// Another subnet manager on the same host leaves its SM LID and all LIDs as they were. Of a host
 /// that came while it ran the LID tells of it.
 class AfterAnother : public testing::Test {

@@ -64,6 +64,9 @@ class SmOnModel : private core::Carrier {
 
   /// Ports that were said to be in doubt since the last call.
   std::vector<ib::Guid> take_doubted() { return std::exchange(doubted_, {}); }
+  std::vector<ib::Guid> take_subscriptions_doubted() {
+    return std::exchange(subscriptions_doubted_, {});
+  }
 
   /// What subnet administration keeps, which the next boot finds.
   void keep(const store::Batch& batch) { store::apply(batch, kept_); }
@@ -187,6 +190,9 @@ class SmOnModel : private core::Carrier {
   void doubt_clients(const std::vector<ib::Guid>& ports) override {
     doubted_.insert(doubted_.end(), ports.begin(), ports.end());
   }
+  void doubt_subscriptions(const std::vector<ib::Guid>& ports) override {
+    subscriptions_doubted_.insert(subscriptions_doubted_.end(), ports.begin(), ports.end());
+  }
   void log(const ib::LogEvent& event) override {
     if (log_sink_) log_sink_(event);
     log_.push_back(event.message);
@@ -219,7 +225,7 @@ class SmOnModel : private core::Carrier {
   ib::LogSink log_sink_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;
-  std::vector<ib::Guid> doubted_;
+  std::vector<ib::Guid> doubted_, subscriptions_doubted_;
   bool holds_plans_{false};
   std::optional<core::PlanJob> held_plan_;
 };

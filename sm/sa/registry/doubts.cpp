@@ -14,6 +14,9 @@ namespace attr = ib::wire::attr;
 /// time are answered within a second or two.
 constexpr ib::Duration kRepeatWithin = std::chrono::seconds(60);
 constexpr ib::Duration kTryAgainAfter = std::chrono::seconds(5);
+/// A LID that is astray is found by the next sweep.
+constexpr ib::Duration kRecent = std::chrono::minutes(10);
+constexpr std::size_t kRecentMost = 65'536;
 constexpr std::size_t kNamedMost = 10;  // ports, in the log
 
 /// The port that asks for this membership; zero: not known.
@@ -57,6 +60,27 @@ void Doubts::begin(const State& state, const std::vector<ib::Guid>& ports) {
     if (entry.second.empty()) over_.insert(entry.first);
     return entry.second.empty();
   });
+}
+
+void Doubts::begin_subscriptions(ib::Instant now, const State& state,
+                                 const std::vector<ib::Guid>& ports) {
+  on_subscribed(now, {});
+  const std::set<ib::Guid> asked(ports.begin(), ports.end());
+  for (const auto& [since, s] : recent_) {
+    if (!asked.contains(s.subscriber) || !state.subscriptions.has(s)) continue;
+    Doubt& doubt = doubts_[s.subscriber];
+    doubt.subscriptions.insert(s);
+    doubt.until = ib::kNever;
+    ending_.erase(s.subscriber);
+    over_.erase(s.subscriber);
+  }
+}
+
+void Doubts::on_subscribed(ib::Instant now, const std::vector<store::Subscription>& subscriptions) {
+  for (const store::Subscription& s : subscriptions) recent_.emplace_back(now, s);
+  while (!recent_.empty() &&
+         (recent_.front().first + kRecent < now || recent_.size() > kRecentMost))
+    recent_.pop_front();
 }
 
 void Doubts::on_asked(ib::Instant now, const std::vector<ib::Guid>& ports) {
@@ -138,7 +162,7 @@ Change Doubts::next(ib::Instant now, const World& world) {
     if (count == 0 || ++ports > kNamedMost) continue;
     change.log.push_back(
         fmt::format("port {} was asked to register again, since another subnet manager may have "
-                    "answered it, and "
+                    "answered it, or another port had its LID for a while, and "
                     "did not repeat {} of the registrations that it had here before: they end",
                     to_string(port), count));
   }

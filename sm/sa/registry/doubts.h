@@ -4,6 +4,7 @@
 // (PortInfo:ClientReregister), and what is not repeated in time ends.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,6 +22,12 @@ class Doubts {
  public:
   /// These ports are about to be asked: all that they have registered so far is in doubt.
   void begin(const State& state, const std::vector<ib::Guid>& ports);
+  /// Likewise, and of what was subscribed to for them within the last ten minutes alone: another
+  /// port, which had their LID for a while, may have done so. What is older stays, whether its
+  /// program hears that it is asked or not.
+  void begin_subscriptions(ib::Instant now, const State& state, const std::vector<ib::Guid>& ports);
+  /// These are new.
+  void on_subscribed(ib::Instant now, const std::vector<store::Subscription>& subscriptions);
   /// They took the request: from now on they have a minute.
   void on_asked(ib::Instant now, const std::vector<ib::Guid>& ports);
   /// What `request` registers was granted.
@@ -55,9 +62,10 @@ class Doubts {
   static std::size_t end(const World& world, ib::Guid port, const Doubt& doubt, Change& change,
                          std::vector<MemberOf>& members);
 
-  std::map<ib::Guid, Doubt> doubts_;  // by port
-  std::set<ib::Guid> ending_;         // of these, whose end is being made durable
-  std::set<ib::Guid> over_;           // ports of which nothing is in doubt any more
+  std::deque<std::pair<ib::Instant, store::Subscription>> recent_;  // since when; oldest first
+  std::map<ib::Guid, Doubt> doubts_;                                // by port
+  std::set<ib::Guid> ending_;  // of these, whose end is being made durable
+  std::set<ib::Guid> over_;    // ports of which nothing is in doubt any more
 };
 
 }  // namespace sm::sa

@@ -14,6 +14,7 @@ using ib::Guid;
 using ib::kNoLid;
 using ib::Lid;
 using ib::route::assign_lids;
+using ib::route::AstrayLid;
 using ib::route::LidConflict;
 using ib::route::LidMemory;
 using ib::route::LidPlan;
@@ -71,6 +72,20 @@ TEST(LidAssignment, APortThatHoldsAnotherLidThanTheStoresGetsThatBack) {
   EXPECT_THAT(plan.notes,
               testing::ElementsAre(testing::AllOf(testing::HasSubstr("holds LID 77"),
                                                   testing::HasSubstr("reassigning LID 40"))));
+}
+
+TEST(LidAssignment, APortThatHoldsTheLidOfAnotherIsNamedWithThatOne) {
+  const StoredLids stored = {{Guid{2}, {Lid{40}, 0}},
+                             {Guid{3}, {Lid{41}, 0}},
+                             {Guid{4}, {Lid{42}, 0}},
+                             {Guid{5}, {Lid{43}, 0}}};
+  const LidRequest requests[] = {port(2, 40, true), port(3, 41, true),  port(4, 41, true),
+                                 port(5, 43, true), port(6, 40, false), port(7, 43, true)};
+  const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
+  EXPECT_THAT(plan.astray, testing::ElementsAre(AstrayLid{requests[2].port, Guid{4}, Guid{3}}))
+      << "7 is not known, and comes from elsewhere";
+  const LidRequest others[] = {port(2, 40, true), port(3, 41, true), port(4, 77, true)};
+  EXPECT_THAT(assign_lids(others, stored, kMax, LidMemory::Store).astray, testing::IsEmpty());
 }
 
 TEST(LidAssignment, TwoPortsWhoseLidsWereExchangedGetThemBack) {

@@ -139,6 +139,37 @@ TEST_F(SaDoubts, WhoHasNotTakenTheRequestHasTime) {
   EXPECT_THAT(kept(3), ElementsAre(209));
 }
 
+/// Another port, which had its LID for a while, may have subscribed for it.
+TEST_F(SaDoubts, WhatWasSubscribedToOfLateIsInDoubtAlone) {
+  pass(11min);
+  subscribe(3, 66);
+  subscribe(3, 67);
+  subscribe(4, 66);
+  const std::vector ports{bench.host(3).guid};
+  bench.server.doubt_subscriptions(bench.now, ports);
+  EXPECT_FALSE(bench.server.awaits_clients());
+  pass(120s);
+  EXPECT_THAT(kept(3), SizeIs(8)) << "it has not taken the request";
+  bench.server.on_asked_again(bench.now, ports);
+  EXPECT_TRUE(bench.server.awaits_clients());
+  subscribe(3, 66);
+  pass(61s);
+  EXPECT_THAT(kept(3), ElementsAre(101, 102, 207, 208, 364, 365, 366));
+  EXPECT_THAT(kept(4), SizeIs(7));
+  EXPECT_FALSE(bench.server.awaits_clients());
+}
+
+/// All that it has is in doubt for another cause, too.
+TEST_F(SaDoubts, WhatIsInDoubtStaysSoWhereSubscriptionsAreAsWell) {
+  const std::vector ports{bench.host(3).guid};
+  bench.server.doubt(ports);
+  bench.server.doubt_subscriptions(bench.now, ports);
+  bench.server.on_asked_again(bench.now, ports);
+  serve(3, 7);
+  pass(61s);
+  EXPECT_THAT(kept(3), ElementsAre(207));
+}
+
 /// Or the next start would ask it once more.
 TEST_F(SaDoubts, WhoIsInDoubtNoMoreLeavesTheStore) {
   store::Batch batch;
