@@ -148,8 +148,10 @@ void add_owners(const Grammar& grammar, std::string_view option, const std::stri
       const auto here = typed(known, option);
       return here && here->name.size() > 2;
     });
-    if (own) owners.push_back(path + ' ' + name);
-    add_owners(*verb, option, path + ' ' + name, owners);
+    std::string to_verb = path;
+    to_verb.append(1, ' ').append(name);
+    if (own) owners.push_back(to_verb);
+    add_owners(*verb, option, to_verb, owners);
   }
 }
 
@@ -280,6 +282,7 @@ std::optional<std::string> say_of_letters(std::span<const std::string> words,
 
 std::string meant_verb(std::string_view word, const Grammar& grammar) {
   std::vector<std::string_view> names;
+  names.reserve(grammar.verbs.size());
   for (const auto& [name, _] : grammar.verbs) names.push_back(name);
   return meant(word, names);
 }

@@ -287,7 +287,7 @@ Result<void> Model::check_trait(NodeIndex node, std::optional<std::uint8_t> port
 
 Result<void> Model::set_trait(Instant now, NodeIndex node, std::optional<std::uint8_t> port,
                               std::string_view name, std::string_view value) {
-  if (const auto checked = check_trait(node, port, name, value); !checked) return checked;
+  if (auto checked = check_trait(node, port, name, value); !checked) return checked;
   const auto row = *find_trait(impl_->nodes_[node], port, name, value);
   const SimNode& at = impl_->nodes_[node];
   advance(now);

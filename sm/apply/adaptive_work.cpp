@@ -14,7 +14,7 @@ using plan::WantedBlock;
 namespace {
 
 /// Steps of next_on().
-enum Step : std::uint8_t { kAsk, kPrepare, kPrepared, kTables, kTurnOn, kDone };
+constexpr std::uint8_t kAsk = 0, kPrepare = 1, kPrepared = 2, kTables = 3, kTurnOn = 4, kDone = 5;
 
 bool is_on(const MlnxArInfo& info) { return info.enabled || info.fr_enabled; }
 

@@ -16,8 +16,8 @@ constexpr ib::Duration kRepeatWithin = std::chrono::seconds(60);
 constexpr ib::Duration kTryAgainAfter = std::chrono::seconds(5);
 /// A LID that is astray is found by the next sweep.
 constexpr ib::Duration kRecent = std::chrono::minutes(10);
-constexpr std::size_t kRecentMost = 65'536;
-constexpr std::size_t kNamedMost = 10;  // ports, in the log
+constexpr std::size_t kRecentMost = 4096;  // others end by Reports that nobody answers
+constexpr std::size_t kNamedMost = 10;     // ports, in the log
 
 /// The port that asks for this membership; zero: not known.
 ib::Guid asker_of(const State& state, const store::McMember& member) {
@@ -64,10 +64,10 @@ void Doubts::begin(const State& state, const std::vector<ib::Guid>& ports) {
 
 void Doubts::begin_subscriptions(ib::Instant now, const State& state,
                                  const std::vector<ib::Guid>& ports) {
-  on_subscribed(now, {});
   const std::set<ib::Guid> asked(ports.begin(), ports.end());
-  for (const auto& [since, s] : recent_) {
-    if (!asked.contains(s.subscriber) || !state.subscriptions.has(s)) continue;
+  for (const auto& [s, since] : recent_) {
+    if (since + kRecent < now || !asked.contains(s.subscriber) || !state.subscriptions.has(s))
+      continue;
     Doubt& doubt = doubts_[s.subscriber];
     doubt.subscriptions.insert(s);
     doubt.until = ib::kNever;
@@ -77,10 +77,12 @@ void Doubts::begin_subscriptions(ib::Instant now, const State& state,
 }
 
 void Doubts::on_subscribed(ib::Instant now, const std::vector<store::Subscription>& subscriptions) {
-  for (const store::Subscription& s : subscriptions) recent_.emplace_back(now, s);
-  while (!recent_.empty() &&
-         (recent_.front().first + kRecent < now || recent_.size() > kRecentMost))
-    recent_.pop_front();
+  if (recent_.size() + subscriptions.size() > kRecentMost)
+    std::erase_if(recent_, [&](const auto& entry) { return entry.second + kRecent < now; });
+  for (const store::Subscription& s : subscriptions) {
+    recent_.erase(s);  // with its key it may have been another port's
+    if (recent_.size() < kRecentMost) recent_.emplace(s, now);
+  }
 }
 
 void Doubts::on_asked(ib::Instant now, const std::vector<ib::Guid>& ports) {

@@ -4,7 +4,6 @@
 // (PortInfo:ClientReregister), and what is not repeated in time ends.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -62,8 +61,8 @@ class Doubts {
   static std::size_t end(const World& world, ib::Guid port, const Doubt& doubt, Change& change,
                          std::vector<MemberOf>& members);
 
-  std::deque<std::pair<ib::Instant, store::Subscription>> recent_;  // since when; oldest first
-  std::map<ib::Guid, Doubt> doubts_;                                // by port
+  std::map<store::Subscription, ib::Instant, Subscriptions::ByKey> recent_;  // since when
+  std::map<ib::Guid, Doubt> doubts_;                                         // by port
   std::set<ib::Guid> ending_;  // of these, whose end is being made durable
   std::set<ib::Guid> over_;    // ports of which nothing is in doubt any more
 };
