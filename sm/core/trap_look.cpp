@@ -60,7 +60,7 @@ TrapLook::Sender& TrapLook::sender_of(Instant now, Guid port_guid) {
   if (const auto it = senders_.find(port_guid); it != senders_.end()) return it->second;
   std::erase_if(senders_, [&](const auto& entry) {
     return entry.second.wanted.empty() && entry.second.not_before <= now &&
-           entry.second.hold.is_over(now);
+           entry.second.ports_not_before <= now && entry.second.hold.is_over(now);
   });
   return senders_.emplace(port_guid, Sender{HoldDown(kLimits), {}, {}, false, {}, {}, {}})
       .first->second;
@@ -277,6 +277,8 @@ void TrapLook::end(Instant now, Looks::iterator it, const Observed& seen, Flappi
   Sender& sender = sender_of(now, it->first);
   sender.not_before = now + (changed && !is_switch ? kSeldom : pause_);
   if (changed) {
+    // The sweep reads them, and the trap may be repeated until its TrapRepress finds a way.
+    if (is_switch) sender.ports_not_before = now + kReadings.window;
     const Instant at = look.since + (is_switch ? pause_ : kSeldom);
     sweep_wanted_ = std::min(sweep_wanted_.value_or(at), at);
     // Whatever it says by then: another master, or this look, may have cleared PortStateChange.

@@ -194,6 +194,21 @@ TEST_F(Looks, PortsOfASwitchThatSaysNothingAreReadOnceInAWhile) {
   EXPECT_TRUE(look_.take_sweep_wanted());
 }
 
+/// The sweep for the first trap reads them.
+TEST_F(Looks, PortsAreNotReadForATrapThatIsRepeatedAfterTheSweep) {
+  trap(128, Lid{1});
+  EXPECT_EQ(ask(port_changed), Attributes{ib::wire::attr::kSwitchInfo});
+  EXPECT_TRUE(look_.take_sweep_wanted());
+  now_ = now_ + 1s;
+  trap(130, Lid{2});
+  ask(unchanged);
+  trap(128, Lid{1});
+  EXPECT_EQ(ask(unchanged), Attributes{ib::wire::attr::kSwitchInfo});
+  now_ = now_ + 10s;
+  trap(128, Lid{1});
+  EXPECT_EQ(ask(unchanged).size(), 1U + 4U);
+}
+
 /// A switch that can tell the states of all its ports is asked once; if it refuses, for each.
 TEST_F(Looks, PortsOfASwitchThatHasAStateTableAreReadByThat) {
   ib::wire::PortInfo can;
