@@ -70,6 +70,20 @@ class PartitionChanges : public testing::Test {
     run_.run_for(20s);
     EXPECT_TRUE(run_.last().up()) << testing::PrintToString(run_.last().lines);
   }
+  /// A plan that devices keep waiting, as they do not answer Gets of `attribute`, gives host 1 a
+  /// P_Key that the partitions after it give nobody.
+  void expect_left_for_others(std::uint16_t attribute, const char* line) {
+    keep_waiting(attribute);
+    change_partitions({.red = {1}});
+    run_.run_for(100ms);
+    change_partitions({.blue = {2}});
+    answer_again();
+    settle();
+    EXPECT_FALSE(was_told(kRed));
+    EXPECT_THAT(keys(1), Not(Contains(kRed)));
+    EXPECT_THAT(keys(2), Contains(kBlue));
+    EXPECT_THAT(run_.log(), Contains(HasSubstr(line)));
+  }
   bool was_told(PKey key) const { return told_.contains(key.value); }
   std::vector<PKey> keys(std::size_t host) { return run_.model().p_keys(port(host)); }
   ib::Guid node_guid(std::size_t host) {
@@ -92,29 +106,11 @@ class PartitionChanges : public testing::Test {
 };
 
 TEST_F(PartitionChanges, WhatTheyTakeAwayIsNotProgrammedAnyMore) {
-  keep_waiting(attr::kLinearForwarding);
-  change_partitions({.red = {1}});
-  run_.run_for(100ms);
-  change_partitions({.blue = {2}});
-  answer_again();
-  settle();
-  EXPECT_FALSE(was_told(kRed));
-  EXPECT_THAT(keys(1), Not(Contains(kRed)));
-  EXPECT_THAT(keys(2), Contains(kBlue));
-  EXPECT_THAT(run_.log(), Contains(HasSubstr(kBrokenOff)));
+  expect_left_for_others(attr::kLinearForwarding, kBrokenOff);
 }
 
 TEST_F(PartitionChanges, NorByAPlanThatTablesAreStillReadFor) {
-  keep_waiting(attr::kPKeyTable);
-  change_partitions({.red = {1}});
-  run_.run_for(100ms);
-  change_partitions({.blue = {2}});
-  answer_again();
-  settle();
-  EXPECT_FALSE(was_told(kRed));
-  EXPECT_THAT(keys(1), Not(Contains(kRed)));
-  EXPECT_THAT(keys(2), Contains(kBlue));
-  EXPECT_THAT(run_.log(), Contains(HasSubstr(kDropped)));
+  expect_left_for_others(attr::kPKeyTable, kDropped);
 }
 
 TEST_F(PartitionChanges, TakeKeysFromAHostThatIsCalledOtherwiseSince) {
