@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libdiag/wire/smp_attributes.h"
+#include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
 #include "tests/unit/sm/policy/policy_of.h"
 
